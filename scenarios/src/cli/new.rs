@@ -40,7 +40,10 @@ pub(super) fn write(console: &Console, name: &Path, force: bool) -> Done {
     if !schema.exists() {
         directory::replace(&schema, superdense::schema::schema().to_string().as_bytes())?;
     }
-    let text = format!("wrote {0}; run it with: superdense run {0}\n", file.display());
+    let name = file.display().to_string();
+    // A shell takes a name with spaces apart.
+    let quote = if name.contains(char::is_whitespace) { "'" } else { "" };
+    let text = format!("wrote {name}; run it with: superdense run {quote}{name}{quote}\n");
     console.say(&text, || json!({ "status": "done", "file": file }));
     Ok(())
 }

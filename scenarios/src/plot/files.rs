@@ -210,7 +210,7 @@ pub(super) fn read(dir: &Path, declared: Declared, columns: usize) -> Result<Fig
                     curves = scales::phase(x, &plot, &samples.columns);
                     span = Some(journeys::span(&curves));
                 }
-                scales::apply(&mut curves, &plot.axes);
+                scales::label(&mut curves, &plot.axes);
             }
         }
         panels.push(Panel { curves, declared: plot, rows, span });

@@ -114,9 +114,13 @@ pub fn draw(dir: &Path, wanted: Pictures) -> Result<Option<Drawn>, PlotError> {
     if wanted == Pictures::None {
         return Ok(None);
     }
-    let (figure, _) = read(dir, files::COLUMNS)?;
+    let (mut figure, _) = read(dir, files::COLUMNS)?;
     if figure.panels.is_empty() {
         return Ok(None);
+    }
+    // The values of distributions are on the horizontal axis.
+    for panel in figure.panels.iter_mut().filter(|p| p.declared.kind.is_empty()) {
+        scales::frame(&mut panel.curves, &panel.declared.axes);
     }
     let svg = figure::svg(&figure)?;
     let png = (wanted == Pictures::Png).then(|| png::render(&svg)).transpose()?;

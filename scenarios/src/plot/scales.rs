@@ -1,4 +1,4 @@
-//! Curves as the keys of axes ask for them: phase plots, units of time, logarithms, ranges, names.
+//! Curves as the keys of axes ask for them: phase plots, names, units of time; for pictures logarithms and ranges.
 use super::{
     curves::{self, Curve, Point},
     files::DeclaredPlot,
@@ -25,18 +25,22 @@ pub(super) fn phase(
     all.filter_map(curve).collect()
 }
 
-/// Brings curves to the axes: their units, logarithms, what is within the ranges, names.
-pub(super) fn apply(curves: &mut [Curve], axes: &Axes) {
+/// Gives curves their names, and times the unit of the axis.
+pub(super) fn label(curves: &mut [Curve], axes: &Axes) {
     let unit = axes.unit.filter(|_| axes.x.is_none()).unwrap_or(1.0);
     for (k, curve) in curves.iter_mut().enumerate() {
         if let Some(name) = axes.names.get(k) {
             curve.label.clone_from(name);
         }
-        for point in &mut curve.points {
-            point.0 /= unit;
-            if axes.log {
-                point.1 = if point.1 > 0.0 { point.1.log10() } else { f64::NAN };
-            }
+        curve.points.iter_mut().for_each(|point| point.0 /= unit);
+    }
+}
+
+/// Takes logarithms where the axis has them, and cuts curves at the ends of the axes.
+pub(super) fn frame(curves: &mut [Curve], axes: &Axes) {
+    for curve in curves {
+        for point in curve.points.iter_mut().filter(|_| axes.log) {
+            point.1 = if point.1 > 0.0 { point.1.log10() } else { f64::NAN };
         }
         if axes.x_range.is_some() || axes.y_range.is_some() {
             let all = [f64::NEG_INFINITY, f64::INFINITY];
@@ -121,7 +125,8 @@ mod tests {
         let points = vec![(60.0, 100.0), (120.0, 0.0)];
         let mut curves = [Curve { label: "a.y".into(), style: Style::Line, points }];
         let axes = Axes { unit: Some(60.0), log: true, names: vec!["a".into()], ..Axes::default() };
-        apply(&mut curves, &axes);
+        label(&mut curves, &axes);
+        frame(&mut curves, &axes);
         assert_eq!((curves[0].label.as_str(), curves[0].points[0]), ("a", (1.0, 2.0)));
         assert!(curves[0].points[1].1.is_nan());
     }

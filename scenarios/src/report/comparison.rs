@@ -16,8 +16,8 @@ pub(super) fn read(
     let both = |panel: &plot::Panel| {
         let title = &panel.declared.title;
         match second.panels.iter().find(|p| p.declared.title == *title) {
-            Some(other) => over(panel, other),
-            None => data::panel(panel),
+            Some(other) => over((panel, first.span), (other, second.span)),
+            None => data::panel(panel, first.span),
         }
     };
     let panels: Vec<Json> = first.panels.iter().map(both).collect();
@@ -49,9 +49,14 @@ pub(super) fn read(
     Ok((format!("{of_a} and {of_b}"), "differences are second less first".to_owned(), data))
 }
 
+/// A panel, and first and last time of its run in seconds.
+type Timed<'a> = (&'a plot::Panel, (f64, f64));
+
 /// A panel of the first run with the curves of the second: each beside its like, in its colour, dashed.
-fn over(first: &plot::Panel, second: &plot::Panel) -> Json {
-    let (mut panel, other) = (data::panel(first), data::panel(second));
+fn over(first: Timed<'_>, second: Timed<'_>) -> Json {
+    let (mut panel, other) = (data::panel(first.0, first.1), data::panel(second.0, second.1));
+    let end = |of: &Json, k: usize| of["span"][k].as_f64().unwrap_or_default();
+    panel["span"] = json!([end(&panel, 0).min(end(&other, 0)), end(&panel, 1).max(end(&other, 1))]);
     for key in ["curves", "rows"] {
         let list = |of: &Json| of[key].as_array().cloned().unwrap_or_default();
         let (ours, theirs) = (list(&panel), list(&other));

@@ -13,13 +13,16 @@ use std::{fs, path::Path};
 pub(super) const COLUMNS: usize = 50_000;
 /// Rows of the table of events, at most.
 const EVENTS: usize = 20_000;
+/// Where a run has no summary.
+const INTERRUPTED: &str = "The run failed or was interrupted. This is what it wrote until then; it has no \
+                           results and no counts. `superdense resume` goes on from a checkpoint, if one was written.";
 /// Keys of `summary.json` that have a place of their own.
 const APART: [&str; 3] = ["results", "notes", "scenario"];
 
-/// A run that has ended.
+/// A run, and its summary if it has come to its end.
 pub(super) struct Run<'a> {
     pub dir: &'a Path,
-    pub summary: &'a Json,
+    pub summary: Option<&'a Json>,
     pub manifest: Option<&'a Manifest>,
 }
 
@@ -27,18 +30,23 @@ impl Run<'_> {
     /// Title, a line about the run, and its data.
     pub(super) fn read(&self) -> Result<(String, String, Json), ReportError> {
         let (figure, declared) = plot::read(self.dir, COLUMNS)?;
-        let panels: Vec<Json> = figure.panels.iter().map(panel).collect();
+        let panels: Vec<Json> = figure.panels.iter().map(|p| panel(p, figure.span)).collect();
         let events = self.events()?;
-        let of = |key: &str| said(&self.summary[key]);
-        let subtitle = format!(
-            "{}: {} s, seed {}, trace hash {}",
-            of("scenario"),
-            of("end_time"),
-            of("seed"),
-            of("trace_hash")
-        );
-        let notes = self.summary["notes"].as_array().cloned().unwrap_or_default();
-        let remarks = if notes.is_empty() { json!([]) } else { json!([["Notes", notes]]) };
+        let of = |key: &str| said(self.fact(key));
+        let scenario = self.manifest.map(|m| m.scenario.clone()).unwrap_or_default();
+        let (name, subtitle, remarks) = match self.summary {
+            Some(_) => {
+                let (name, end, seed) = (of("scenario"), of("end_time"), of("seed"));
+                let line = format!("{name}: {end} s, seed {seed}, trace hash {}", of("trace_hash"));
+                let notes = self.fact("notes").as_array().cloned().unwrap_or_default();
+                (name, line, if notes.is_empty() { json!([]) } else { json!([["Notes", notes]]) })
+            }
+            None => {
+                let line = format!("{scenario}: a run that did not come to its end");
+                (scenario, line, json!([["Not at its end", [INTERRUPTED]]]))
+            }
+        };
+        let statistics: Vec<Json> = [self.counts(), self.units()?].into_iter().flatten().collect();
         let data = json!({
             "results": self.results(&declared),
             "remarks": remarks,
@@ -46,22 +54,28 @@ impl Run<'_> {
             "panels": panels,
             "span": [figure.span.0, figure.span.1],
             "events": events,
-            "statistics": [self.counts(), self.units()?],
+            "statistics": statistics,
             "provenance": self.provenance(),
             "questions": [],
             "files": self.scenario(),
         });
-        Ok((figure_title(&figure, &of("scenario")), subtitle, data))
+        Ok((figure_title(&figure, &name), subtitle, data))
     }
 
     fn results(&self, declared: &plot::Declared) -> Vec<Json> {
         let line = |(name, unit): &(String, Option<String>)| {
-            let found = &self.summary["results"][name];
+            let found = &self.fact("results")[name];
             let part = |key: &str| found.get(key).cloned().unwrap_or(Json::Null);
             let value = if found.is_object() { part("value") } else { found.clone() };
             json!({ "name": name, "value": value, "low": part("low"), "high": part("high"), "bar": part("bar"), "unit": unit })
         };
-        declared.results.iter().map(line).collect()
+        let known = declared.results.iter().filter(|_| self.summary.is_some());
+        known.map(line).collect()
+    }
+
+    /// An entry of the summary; null where there is none.
+    fn fact(&self, key: &str) -> &Json {
+        self.summary.map_or(&Json::Null, |summary| &summary[key])
     }
 
     fn events(&self) -> Result<Json, ReportError> {
@@ -78,15 +92,15 @@ impl Run<'_> {
     }
 
     /// The counts of the run.
-    fn counts(&self) -> Json {
-        let all = self.summary.as_object();
+    fn counts(&self) -> Option<Json> {
+        let all = self.summary?.as_object();
         let rows = all.into_iter().flatten().filter(|(key, _)| !APART.contains(&key.as_str()));
         let rows: Vec<_> = rows.map(|(key, value)| [key.replace('_', " "), said(value)]).collect();
-        json!({ "title": "Counts", "head": ["what", "value"], "rows": rows, "numeric": [1] })
+        Some(json!({ "title": "Counts", "head": ["what", "value"], "rows": rows, "numeric": [1] }))
     }
 
-    /// The counts of each continuous unit.
-    fn units(&self) -> Result<Json, ReportError> {
+    /// The counts of each continuous unit, if there are any.
+    fn units(&self) -> Result<Option<Json>, ReportError> {
         let file = self.dir.join("units.csv");
         let header = fs::read_to_string(&file).unwrap_or_default();
         let head = header.lines().next().unwrap_or("unit").split(',').map(|h| h.replace('_', " "));
@@ -99,14 +113,16 @@ impl Run<'_> {
             })?;
         }
         let numeric: Vec<usize> = (1..head.len()).collect();
-        Ok(json!({ "title": "Continuous units", "head": head, "rows": rows, "numeric": numeric }))
+        let table =
+            json!({ "title": "Continuous units", "head": head, "rows": rows, "numeric": numeric });
+        Ok((!rows.is_empty()).then_some(table))
     }
 
     fn provenance(&self) -> Json {
         let mut rows = vec![json!(["superdense", env!("CARGO_PKG_VERSION")])];
         rows.push(json!(["commit", env!("SUPERDENSE_COMMIT")]));
-        for key in ["seed", "resolution", "trace_hash"] {
-            rows.push(json!([key.replace('_', " "), said(&self.summary[key])]));
+        for key in self.summary.iter().flat_map(|_| ["seed", "resolution", "trace_hash"]) {
+            rows.push(json!([key.replace('_', " "), said(self.fact(key))]));
         }
         if let Some(manifest) = self.manifest {
             rows.push(json!(["scenario file", manifest.scenario]));
@@ -140,8 +156,12 @@ fn said(value: &Json) -> String {
     }
 }
 
-pub(super) fn panel(panel: &Panel) -> Json {
+/// A panel; curves have their own values, and the page cuts them at the ends of the axes.
+pub(super) fn panel(panel: &Panel, span: (f64, f64)) -> Json {
     let declared = &panel.declared;
+    let unit = declared.axes.unit.unwrap_or(1.0);
+    let span = panel.span.unwrap_or((span.0 / unit, span.1 / unit));
+    let timed = panel.span.is_none();
     let rows: Vec<Json> = panel
         .rows
         .iter()
@@ -154,10 +174,15 @@ pub(super) fn panel(panel: &Panel) -> Json {
         "title": declared.title,
         "x_label": declared.x_label,
         "y_label": declared.y_label,
-        "timed": panel.span.is_none(),
+        "timed": timed,
+        // Whether the points of curves are in the order of the horizontal axis.
+        "sorted": timed || declared.axes.x.is_none(),
+        "span": declared.axes.x_range.unwrap_or([span.0, span.1]),
+        "y_range": declared.axes.y_range,
         "events": declared.events,
+        "arrives": !declared.to.is_empty(),
         "log": declared.axes.log,
-        "unit": declared.axes.unit.unwrap_or(1.0),
+        "unit": unit,
         "values": declared.axes.values,
         "bands": declared.axes.bands,
         "curves": panel.curves.iter().map(curve).collect::<Vec<_>>(),
@@ -171,7 +196,7 @@ fn curve(curve: &Curve) -> Json {
         Style::Line | Style::Step => "line",
     };
     let numbers = curve.points.iter().map(|p| p.0).chain(curve.points.iter().map(|p| p.1));
-    let thinned = (curve.points.len() >= 3 * COLUMNS).then_some(curve.points.len());
+    let thinned = (curve.points.len() >= 3 * COLUMNS).then_some(COLUMNS);
     json!({ "label": curve.label, "style": style, "thinned": thinned, "data": doubles(numbers) })
 }
 

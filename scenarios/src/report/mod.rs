@@ -13,7 +13,7 @@ mod study;
 use crate::{
     compare::Comparison,
     output::{OutputError, directory::SUMMARY, manifest::Manifest},
-    plot::PlotError,
+    plot::{self, PlotError},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value as Json;
@@ -22,9 +22,13 @@ use std::{fs, path::Path};
 
 const PAGE: &str = include_str!("page.html");
 const CSS: &str = include_str!("page.css");
-/// Parts of a page, charts of studies, and the order of all.
-const SCRIPTS: [&str; 3] =
-    [include_str!("parts.js"), include_str!("points.js"), include_str!("page.js")];
+/// Parts of a page, plots, charts of studies, and the order of all.
+const SCRIPTS: [&str; 4] = [
+    include_str!("parts.js"),
+    include_str!("plots.js"),
+    include_str!("points.js"),
+    include_str!("page.js"),
+];
 /// uPlot 1.6.32 of Leon Sorokin, from its npm package; its licence is beside it.
 const UPLOT: &str = include_str!("uplot.min.js");
 const UPLOT_CSS: &str = include_str!("uplot.min.css");
@@ -38,7 +42,7 @@ pub enum ReportError {
     /// A file cannot be read.
     #[error("{0}")]
     Output(#[from] OutputError),
-    /// The directory holds no run that has ended.
+    /// The directory holds no run.
     #[error("{0}")]
     NoRun(String),
     /// The store of a study cannot be read.
@@ -72,21 +76,32 @@ pub fn of_comparison(found: &Comparison, a: &Path, b: &Path) -> Result<String, R
 /// The report of the run in a directory.
 ///
 /// # Errors
-/// When the directory holds no run that has ended, or its files are damaged.
+/// When the directory holds no run, or its files are damaged.
 pub fn of_run(dir: &Path) -> Result<String, ReportError> {
-    let file = dir.join(SUMMARY);
-    let no_run = |why: String| {
-        let dir = dir.display();
-        ReportError::NoRun(format!(
-            "{dir} holds no run that has ended ({why}); run its scenario first"
-        ))
-    };
-    let text = fs::read_to_string(&file).map_err(|e| no_run(e.to_string()))?;
-    let summary: Json = serde_json::from_str(&text).map_err(|e| no_run(e.to_string()))?;
+    let summary = summary(dir)?;
     let manifest = Manifest::read(dir)?;
-    let run = data::Run { dir, summary: &summary, manifest: manifest.as_ref() };
+    let run = data::Run { dir, summary: summary.as_ref(), manifest: manifest.as_ref() };
     let (title, subtitle, data) = run.read()?;
     Ok(page(&title, &subtitle, &data))
+}
+
+/// The summary of a run; nothing where it failed or was interrupted.
+fn summary(dir: &Path) -> Result<Option<Json>, ReportError> {
+    let no_run = |why: String| ReportError::NoRun(format!("{}: {why}", dir.display()));
+    if !dir.is_dir() {
+        return Err(no_run("there is no such directory".into()));
+    }
+    let file = dir.join(SUMMARY);
+    if !file.is_file() {
+        let begun = dir.join(plot::NAME).is_file();
+        let none = "the directory holds no run; run a scenario with `--out` here first";
+        return if begun { Ok(None) } else { Err(no_run(none.into())) };
+    }
+    let text = fs::read_to_string(&file).map_err(OutputError::at(&file))?;
+    let damaged = |e: serde_json::Error| {
+        no_run(format!("{SUMMARY} is damaged ({e}); run the scenario again"))
+    };
+    serde_json::from_str(&text).map(Some).map_err(damaged)
 }
 
 /// Puts the page together.

@@ -1,5 +1,8 @@
   // Charts of a study: results over one parameter, maps over two, parallel coordinates over all.
+  // Viridis; on dark paper without its darkest end, which would be lost there.
   const VIRIDIS = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
+  const DARK = [[122, 87, 170], [86, 117, 186], [40, 158, 152], [94, 201, 98], [253, 231, 37]];
+  const ramp = () => (matchMedia("(prefers-color-scheme: dark)").matches ? DARK : VIRIDIS);
   const AXES = 12;
   const LINES = 2000;
   const TEXTS = 64;
@@ -20,9 +23,10 @@
   }
 
   function blend(share) {
-    const x = Math.min(Math.max(share, 0), 1) * (VIRIDIS.length - 1);
-    const k = Math.min(Math.floor(x), VIRIDIS.length - 2);
-    return VIRIDIS[k].map((c, i) => Math.round(c + (x - k) * (VIRIDIS[k + 1][i] - c)));
+    const all = ramp();
+    const x = Math.min(Math.max(share, 0), 1) * (all.length - 1);
+    const k = Math.min(Math.floor(x), all.length - 2);
+    return all[k].map((c, i) => Math.round(c + (x - k) * (all[k + 1][i] - c)));
   }
   const paint = (share) => `rgb(${blend(share).join(",")})`;
   const over = ([r, g, b]) => (0.3 * r + 0.59 * g + 0.11 * b > 140 ? "#000" : "#fff");
@@ -57,12 +61,15 @@
     return { label: named(report.outcomes[k]), value, low, high, share };
   }
 
+  // A result that no run of a point has: they failed, or it did not happen.
+  const absent = (p) => (p.lost && p.lost === p.runs ? "failed" : "never");
+
   const interval = (r) => (r && r[2] > r[1] ? `${short(r[1])} to ${short(r[2])}` : "");
 
   function about(q, p, k) {
     const at = q.over.map((i, j) => `${report.parameters[i].name} = ${p.at[j]}`).join(", ");
     const r = p.results[k];
-    const value = r ? `${short(r[0])}${interval(r) && ` (${interval(r)})`}` : "never";
+    const value = r ? `${short(r[0])}${interval(r) && ` (${interval(r)})`}` : absent(p);
     return `point ${p.number}: ${at}; ${report.outcomes[k].name} = ${value}`;
   }
 
@@ -86,8 +93,8 @@
       u.ctx.restore();
     };
     const common = { stroke: ink("--ink"), grid: { stroke: ink("--line"), width: 1 }, ticks: { stroke: ink("--line") } };
-    const across = { ...common, label: x.label };
-    if (x.levels.length <= 6) {
+    const across = { ...common, label: x.label, space: 60, values: (_, all) => labels(all) };
+    if (x.words || x.levels.length <= Math.min(6, holder.clientWidth / 90)) {
       across.splits = () => x.levels;
       across.values = (_, all) => all.map((v) => x.text(v));
     }
@@ -133,7 +140,8 @@
       if (!cells) return shape("circle", { cx, cy, r: 6, fill, stroke: ink("--soft") }, tip);
       const box = shape("rect", { x: cx - w / 2, y: cy - h / 2, width: w, height: h, fill, stroke: ink("--paper") }, tip);
       if (q.points.length > TEXTS) return box;
-      const text = value === null ? "never" : String(Number(value.toPrecision(6)));
+      const text = value === null ? absent(p) : String(Number(value.toPrecision(w < 70 ? 3 : 6)));
+      if (7.5 * text.length > w) return box;
       const tone = value === null ? ink("--ink") : over(blend(z.share(value)));
       return shape("g", {}, box, shape("text", { x: cx, y: cy + 4, "text-anchor": "middle", fill: tone, "font-size": 13, "pointer-events": "none" }, text));
     });
@@ -180,7 +188,7 @@
     const wide = q.points.some((p) => p.runs > 1);
     const head = ["point", ...q.over.map((i) => named(report.parameters[i])), ...report.outcomes.flatMap((o) => (wide ? [named(o), "95 % interval"] : [named(o)])),
       ...(wide ? ["runs"] : []), ...(lost ? ["without results"] : []), ...(report.rerun ? ["again"] : [])];
-    const row = (p) => [p.number, ...p.at, ...p.results.flatMap((r) => (wide ? [r ? short(r[0]) : "never", interval(r)] : [r ? short(r[0]) : "never"])),
+    const row = (p) => [p.number, ...p.at, ...p.results.flatMap((r) => (wide ? [r ? short(r[0]) : absent(p), interval(r)] : [r ? short(r[0]) : absent(p)])),
       ...(wide ? [p.runs] : []), ...(lost ? [p.lost || ""] : []), ...(report.rerun ? [element("code", {}, `${report.rerun} ${p.number}`)] : [])];
     const rows = q.points.slice(0, TABLE_ROWS).map(row);
     const note = q.points.length > rows.length ? [element("p", { class: "soft" }, `The first ${rows.length} of ${q.count} points; all are in results.csv.`)] : [];

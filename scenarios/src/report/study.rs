@@ -2,7 +2,10 @@
 use super::ReportError;
 use crate::{
     plot::{PlotError, each_row, first_line},
-    study::{RESULTS, Reader, STORE, reader::About},
+    study::{
+        RESULTS, Reader, STORE,
+        reader::{About, SoFar},
+    },
 };
 use serde_json::{Value as Json, json};
 use std::{cmp::Ordering, collections::BTreeMap, fs, path::Path};
@@ -36,7 +39,10 @@ pub(super) fn read(dir: &Path) -> Result<(String, String, Json), ReportError> {
     let reader = Reader::open(&dir.join(STORE))?;
     let about = reader.about()?;
     let whole = dir.join(RESULTS).is_file();
-    let (questions, runs) = if whole { questions(dir, &about)? } else { so_far(&reader, &about)? };
+    let made = reader.so_far()?;
+    let questions = if whole { questions(dir, &about)? } else { so_far(&made, &about) };
+    // A run that several questions ask for was made once.
+    let runs = made.len();
     let lost = reader.lost()?;
     let named = |list: &[(String, String)]| -> Vec<Json> {
         list.iter().map(|(name, unit)| json!({ "name": name, "unit": unit })).collect()
@@ -82,8 +88,8 @@ pub(super) fn read(dir: &Path) -> Result<(String, String, Json), ReportError> {
     Ok((about.title, subtitle, data))
 }
 
-/// The questions with their points, and the number of runs.
-fn questions(dir: &Path, about: &About) -> Result<(Vec<Json>, usize), ReportError> {
+/// The questions with their points.
+fn questions(dir: &Path, about: &About) -> Result<Vec<Json>, ReportError> {
     let file = dir.join(RESULTS);
     let (parameters, results) = (about.parameters.len(), about.results.len());
     let width = BEFORE + parameters + results + BEHIND;
@@ -93,7 +99,6 @@ fn questions(dir: &Path, about: &About) -> Result<(Vec<Json>, usize), ReportErro
         return Err(PlotError::Format { file: file.display().to_string(), why }.into());
     }
     let mut asks: Vec<(String, BTreeMap<usize, Point>)> = Vec::new();
-    let mut runs = 0;
     each_row(&file, width, |fields| {
         if asks.last().is_none_or(|(name, _)| *name != *fields[0]) {
             asks.push((fields[0].to_string(), BTreeMap::new()));
@@ -107,20 +112,18 @@ fn questions(dir: &Path, about: &About) -> Result<(Vec<Json>, usize), ReportErro
         }
         point.runs += 1;
         point.lost += usize::from(fields[width - BEHIND] != "done");
-        runs += 1;
         Ok(true)
     })?;
     let question = |(name, points): (String, BTreeMap<usize, Point>)| {
         question(&name, &points, chosen(about, &name))
     };
-    Ok((asks.into_iter().map(question).collect(), runs))
+    Ok(asks.into_iter().map(question).collect())
 }
 
-/// All points that a study under way has run, as one question, and the number of runs.
-fn so_far(reader: &Reader, about: &About) -> Result<(Vec<Json>, usize), ReportError> {
-    let all = reader.so_far()?;
+/// All points that a study under way has run, as one question.
+fn so_far(made: &[SoFar], about: &About) -> Vec<Json> {
     let mut points: BTreeMap<Vec<String>, Point> = BTreeMap::new();
-    for (sets, results) in &all {
+    for (sets, results) in made {
         // Settings have a unit behind the number: the SI unit, as columns of the table.
         let word = |(path, _): &(String, String)| {
             let text = sets.iter().find(|(p, _)| p == path).map_or("", |(_, text)| text);
@@ -144,7 +147,7 @@ fn so_far(reader: &Reader, about: &About) -> Result<(Vec<Json>, usize), ReportEr
         order.fold(Ordering::Equal, Ordering::then)
     });
     let points: BTreeMap<usize, Point> = points.into_iter().enumerate().collect();
-    Ok((vec![question("so far", &points, None)], all.len()))
+    vec![question("so far", &points, None)]
 }
 
 /// The number of the first result of which the answer to a question speaks.

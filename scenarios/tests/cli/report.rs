@@ -29,7 +29,80 @@ fn a_report_is_one_file_with_all_that_a_run_holds() {
     good(&dir, "report out/mixed --force");
     let output = superdense(&dir, "report out");
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(2) && said.contains("no run that has ended"), "{said}");
+    assert!(output.status.code() == Some(2) && said.contains("holds no run"), "{said}");
+}
+
+/// The data of the page.
+fn page(dir: &Path, run: &str) -> Json {
+    let told = json(&good(dir, &format!("report {run} --force --json")));
+    let html = fs::read_to_string(dir.join(told["file"].as_str().unwrap())).unwrap();
+    let (_, rest) = html.split_once("type=\"application/json\" id=\"data\">").unwrap();
+    json(rest.split_once("</script>").unwrap().0)
+}
+
+/// The points of a curve.
+fn points(curve: &Json) -> Vec<(f64, f64)> {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    let bytes = STANDARD.decode(curve["data"].as_str().unwrap()).unwrap();
+    let all: Vec<f64> =
+        bytes.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect();
+    let (x, y) = all.split_at(all.len() / 2);
+    x.iter().copied().zip(y.iter().copied()).collect()
+}
+
+/// The page draws curves itself: their values are those of the run, and each panel has ends of its own.
+#[test]
+fn curves_of_a_page_are_those_of_the_run() {
+    let dir = folder("report_axes");
+    let text = "stop = \"120 s\"\n[unit.tank]\nkind = \"equations\"\nstates = { level = 1000.0, w = 0 }\n\
+                derivatives = { level = \"-level/10\", w = \"1\" }\noutputs = { level = \"level\", w = \"w\" }\n\
+                [[plot]]\ny = [\"tank.level\"]\nlog = true\ny_range = [1.0, 100.0]\n\
+                [[plot]]\ny = [\"tank.level\"]\ntime_unit = \"min\"\n\
+                [[plot]]\ny = [\"tank.level\"]\nx_range = [2.0, 4.0]\n\
+                [[plot]]\ny = [\"tank.w\"]\nx = \"tank.level\"\n";
+    fs::write(dir.join("axes.toml"), text).unwrap();
+    good(&dir, "run axes.toml");
+    let panels = page(&dir, "out/axes")["panels"].as_array().unwrap().clone();
+    let curve = |k: usize| points(&panels[k]["curves"][0]);
+    let last = 1000.0 * (-12.0f64).exp();
+    for k in [0, 2] {
+        let all = curve(k);
+        assert!(
+            all[0] == (0.0, 1000.0) && (all.last().unwrap().1 - last).abs() < 1e-6,
+            "{k}: {all:?}"
+        );
+    }
+    assert_eq!(curve(1).last().unwrap().0, 2.0);
+    let spans: Vec<&Json> = panels.iter().map(|p| &p["span"]).collect();
+    assert_eq!(
+        spans[..3],
+        [
+            &serde_json::json!([0.0, 120.0]),
+            &serde_json::json!([0.0, 2.0]),
+            &serde_json::json!([2.0, 4.0])
+        ]
+    );
+    assert_eq!(panels[0]["y_range"], serde_json::json!([1.0, 100.0]));
+    // In the order of time, not of the horizontal axis.
+    let phase = curve(3);
+    assert_eq!(
+        (&panels[3]["timed"], &panels[3]["sorted"]),
+        (&Json::from(false), &Json::from(false))
+    );
+    assert!(phase[0].0 == 1000.0 && phase.windows(2).all(|p| p[1].1 > p[0].1), "{phase:?}");
+}
+
+#[test]
+fn a_run_that_failed_has_a_report_of_what_it_wrote() {
+    let dir = folder("report_failed");
+    let text = "stop = \"10 s\"\n[unit.b]\nkind = \"equations\"\nstates = { x = 1 }\n\
+                derivatives = { x = \"x^2\" }\noutputs = { x = \"x\" }\n";
+    fs::write(dir.join("fail.toml"), text).unwrap();
+    assert_eq!(superdense(&dir, "run fail.toml").status.code(), Some(3));
+    let data = page(&dir, "out/fail");
+    assert_eq!(data["remarks"][0][0], "Not at its end");
+    let all = points(&data["panels"][0]["curves"][0]);
+    assert!(all.len() > 10 && all.last().unwrap().0 <= 1.0, "{all:?}");
 }
 
 #[test]
