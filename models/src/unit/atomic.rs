@@ -3,7 +3,7 @@ use super::{
     decide::Instant,
     falling::HURRIED,
     links::Session,
-    wrapper::{Action, Cause, Plan, Scratch, Unit},
+    wrapper::{Action, Cause, Plan, Scratch, State, Unit},
 };
 use crate::{
     signal::{
@@ -181,17 +181,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         fx: &mut Effects<Value>,
     ) -> Result<(), String> {
         let plan = std::mem::replace(&mut self.state.plan, Plan::Silent);
-        let proposed = match plan {
-            Plan::Due(_, Action::Propose(link)) if imminent => {
-                Some(self.first_link() + usize::from(link))
-            }
-            _ => None,
-        };
         if !imminent {
             self.state.fired.clear();
+            self.state.proposed.clear();
         }
         self.scratch.flipped.clear();
-        self.arrive(fx.now().ticks, proposed);
+        self.arrive(fx.now().ticks);
         if let Some(remark) = self.core.remark() {
             fx.report(Fact::Note(remark));
         }
@@ -204,7 +199,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         // Whether the scratch's variables are those of the present.
         let mut known = false;
         if imminent {
-            if matches!(plan, Plan::Due(1.., Action::Send)) {
+            if matches!(plan, Plan::Due(1.., Action::Send)) && self.state.proposed.is_empty() {
                 self.note_late(fx);
             }
             self.note_sent();
@@ -215,13 +210,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                         && self.scene.dims.inputs == 0
                         && self.scene.dims.algebraic == 0;
                 }
-                Plan::Due(_, Action::Propose(link)) => self.open_session(link.into()),
                 Plan::Due(_, Action::Decide) => deciding = std::mem::take(&mut self.state.sessions),
                 Plan::Due(_, Action::Fail) => {
                     return Err(std::mem::take(&mut self.state.failure));
                 }
                 Plan::Due(_, Action::Send) | Plan::Silent | Plan::Idle => {}
             }
+            self.open_sessions(!matches!(plan, Plan::Due(_, Action::Events)));
         }
         // What was planned for later is void; what was sent is gone.
         if !self.state.outbox.is_empty() {
@@ -245,7 +240,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Moves the unit's own time to `now`, on the dense output.
     #[inline]
-    fn arrive(&mut self, now: i64, planned: Option<usize>) {
+    fn arrive(&mut self, now: i64) {
         let ticks = now - self.scene.frame.last;
         if ticks == 0 {
             return;
@@ -258,11 +253,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.core.arrive(&self.scene, t);
         self.scene.frame.last = now;
         self.forget_ahead();
-        // The event planned for this tick is on its way; all others that begin here follow.
+        // Events planned for this tick, and proposals, are on their way; all others that begin here follow.
         let begun = self.scratch.begun.iter().copied();
-        let (fired, planned) = (&self.state.fired, planned);
-        let waits = |event: &u16| !fired.contains(event) && Some(usize::from(*event)) != planned;
-        self.state.due.extend(begun.filter(waits));
+        let first = self.scene.equations.events().len() as u16;
+        let State { fired, proposed, due, .. } = &mut self.state;
+        let planned = |event: u16| {
+            fired.contains(&event) || event >= first && proposed.contains(&(event - first))
+        };
+        due.extend(begun.filter(|&event| !planned(event)));
         self.state.starting.clear();
     }
 
@@ -496,23 +494,18 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// micro-step; else go on silently. The scratch's variables may be `known` to be those of the
     /// present, but for the time.
     fn plan_now(&mut self, told: bool, known: bool) -> Result<(), String> {
+        self.propose_due(told);
         if !self.state.sessions.is_empty() {
             self.queue_answers();
             self.state.plan = Plan::Due(0, Action::Decide);
             return Ok(());
         }
-        if !self.state.due.is_empty() && self.plan_due()? {
-            return Ok(());
+        if !self.state.due.is_empty() {
+            self.state.fired = std::mem::take(&mut self.state.due);
+            return self.plan_events(0, 0.0, false);
         }
         if !self.state.outbox.is_empty() {
             self.state.plan = Plan::Due(0, Action::Send);
-            return Ok(());
-        }
-        let received = if told { self.received_links() } else { Vec::new() };
-        if let Some(link) = received.into_iter().min_by_key(|&i| self.rank(i)) {
-            let number = self.first_link() + link;
-            self.state.truth[number] = true;
-            self.plan_proposal(0, link);
             return Ok(());
         }
         if known {
@@ -525,28 +518,5 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             self.state.plan = Plan::Due(0, Action::Send);
         }
         Ok(())
-    }
-
-    /// Plans the events of the next cycle: the unit's own, or else the first of the links that became
-    /// true; gives whether there are any.
-    #[inline(never)]
-    fn plan_due(&mut self) -> Result<bool, String> {
-        let first = self.first_link();
-        let (own, links): (Vec<u16>, Vec<u16>) =
-            self.state.due.iter().partition(|&&event| usize::from(event) < first);
-        if !own.is_empty() {
-            self.state.fired = own;
-            self.state.due = links;
-            self.plan_events(0, 0.0, false)?;
-            return Ok(true);
-        }
-        if !self.state.outbox.is_empty() {
-            return Ok(false);
-        }
-        let numbers = links.iter().map(|&event| usize::from(event) - first);
-        let Some(link) = numbers.min_by_key(|&i| self.rank(i)) else { return Ok(false) };
-        self.state.due.retain(|&event| usize::from(event) != first + link);
-        self.plan_proposal(0, link);
-        Ok(true)
     }
 }

@@ -9,14 +9,16 @@
 //!   the others exactly and does not propose the same again).
 //!
 //! A unit that is in several sessions at `(t, n+1)` takes part in the one of highest priority and
-//! *withdraws* from the others; whoever receives a withdrawal drops that session in the same
-//! cycle, so that still all or none jump. A dropped proposal is made again at once, on the values
-//! after the other link's event. Hence no session waits for another, and there is no deadlock.
+//! *withdraws* from the others; a session from which somebody withdraws stays open for all its members, who
+//! tell their values anew in the next cycle. So links that compete are decided one after the other by priority,
+//! whoever proposed them, and there is no deadlock: in each cycle the session of highest priority is decided.
+//! Proposals go out with whatever else a unit sends, so that nothing that it does holds a link back; its own
+//! events wait while a session is open.
 use super::{
     atomic::{NUMBER, TAG},
     decide::{Instant, SUMMED},
     falling::HURRIED,
-    wrapper::{Action, Cause, Plan, Scratch, Unit},
+    wrapper::{Cause, Scratch, Unit},
 };
 use crate::{
     maths::expr::Compare,
@@ -56,16 +58,39 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         (l.priority, l.link)
     }
 
-    pub(super) fn plan_proposal(&mut self, k: i64, link: usize) {
+    /// Puts proposals of these links, `k` ticks from now, into the outbox.
+    pub(super) fn propose(&mut self, k: i64, links: &[usize]) {
         let t = self.scene.seconds(k);
-        if k == 0 {
-            // Decided just now, not flipped ahead.
-            self.note_held();
+        for &link in links {
+            let mut values = self.link_values(t, link);
+            values.extend(self.known_sides(t, link));
+            self.say(link, LinkKind::Proposal, values.into());
+            self.state.proposed.push(link as u16);
         }
-        let mut values = self.link_values(t, link);
-        values.extend(self.known_sides(t, link));
-        self.say(link, LinkKind::Proposal, values.into());
-        self.state.plan = Plan::Due(k, Action::Propose(link as u16));
+    }
+
+    /// Proposes the links that have become true in this cycle, or by what the unit was `told`. One that another
+    /// member has proposed is decided without that, and hears of the side that this unit knows.
+    pub(super) fn propose_due(&mut self, told: bool) {
+        let first = self.first_link();
+        let mut links = if told { self.received_links() } else { Vec::new() };
+        links.iter().for_each(|link| self.state.truth[first + link] = true);
+        let due = self.state.due.extract_if(.., |event| usize::from(*event) >= first);
+        links.extend(due.map(|event| usize::from(event) - first));
+        if links.is_empty() {
+            return;
+        }
+        links.sort_unstable();
+        links.dedup();
+        for session in &mut self.state.sessions {
+            if let Some(at) = links.iter().position(|link| *link == usize::from(session.link)) {
+                links.remove(at);
+                (session.proposed, session.told) = (true, false);
+            }
+        }
+        // Decided just now, not flipped ahead.
+        self.note_held();
+        self.propose(0, &links);
     }
 
     fn say(&mut self, link: usize, kind: LinkKind, values: Arc<[f64]>) {
@@ -151,17 +176,21 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         (0..).zip(links).filter(|&(i, l)| begins(i, l)).map(|(i, _)| i).collect()
     }
 
-    /// Opens a session by an own proposal, just sent.
-    pub(super) fn open_session(&mut self, link: usize) {
-        // What the others hear, which was computed ahead, may differ in its last bits from what is
-        // computed on arrival.
-        let said = self.state.outbox.iter().find_map(|(_, value)| match value {
-            Value::Link(message) => Some(Arc::clone(&message.values)),
-            _ => None,
-        });
-        let member = self.scene.equations.links()[link].member as usize;
-        let session = self.session(link);
-        (session.proposed, session.told, session.values[member]) = (true, true, said);
+    /// Opens sessions by own proposals, just sent: with values that stand, unless events of the unit have changed
+    /// them in the same cycle.
+    pub(super) fn open_sessions(&mut self, stand: bool) {
+        for link in std::mem::take(&mut self.state.proposed).into_iter().map(usize::from) {
+            // What the others hear, which was computed ahead, may differ in its last bits from what is
+            // computed on arrival.
+            let LinkEquations { link: number, member, .. } = self.scene.equations.links()[link];
+            let said = self.state.outbox.iter().find_map(|(_, value)| {
+                let Value::Link(m) = value else { return None };
+                (m.link == number && m.kind == LinkKind::Proposal).then(|| Arc::clone(&m.values))
+            });
+            let session = self.session(link);
+            (session.proposed, session.told) = (true, stand);
+            session.values[member as usize] = said;
+        }
     }
 
     /// Hears the messages of the protocol in a bag: proposals open sessions, the others belong to those that are
@@ -214,8 +243,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         for session in deciding {
             let link = usize::from(session.link);
             if session.withdrawn {
-                let number = (self.first_link() + link) as u16;
-                self.state.due.extend(session.proposed.then_some(number));
+                let values = vec![None; session.values.len()];
+                self.state.sessions.push(Session {
+                    told: false,
+                    withdrawn: false,
+                    values,
+                    ..*session
+                });
                 continue;
             }
             let l = &self.scene.equations.links()[link];
@@ -325,11 +359,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.settle(Instant { t: 0.0, tick: 0, start: false })?;
         self.adopt(self.scene.frame.resting);
         self.queue_segments(0.0, Cause::Jump)?;
+        self.state.sessions.iter_mut().for_each(|session| session.told = false);
         // Changes of the others, if it reads any, are heard in the next cycle.
         let number = self.first_link() + link;
         self.state.truth[number] = true;
-        // A proposal of one's own that waits for its cycle has been served.
-        self.state.due.retain(|&event| usize::from(event) != number);
         self.scratch.jumped = (!alone).then_some(number);
         self.state.events += 1;
         fx.located();

@@ -115,24 +115,24 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         rounding::SNAP * self.scene.tick
     }
 
-    /// Adds time events to those in `fired`, which were found `k` ticks from now or are due; gives the
-    /// link that is due, if no event of the unit is.
+    /// Adds time events to those in `fired`, which were found `k` ticks from now or are due; takes out the links, and
+    /// gives them.
     #[inline(always)]
-    fn choose(&mut self, k: i64) -> Option<usize> {
+    fn choose(&mut self, k: i64) -> Vec<usize> {
         if self.timed || !self.scene.equations.links().is_empty() {
             self.choose_among(k)
         } else {
-            None
+            Vec::new()
         }
     }
 
     /// The choice among state events, time events and links.
     #[inline(never)]
-    fn choose_among(&mut self, k: i64) -> Option<usize> {
+    fn choose_among(&mut self, k: i64) -> Vec<usize> {
         let (at, first) = (self.scene.frame.last + k, self.first_link());
         let fired = &mut self.state.fired;
-        let links: Vec<u16> = fired.iter().copied().filter(|&i| usize::from(i) >= first).collect();
-        fired.truncate(fired.len() - links.len());
+        let links = fired.extract_if(.., |i| usize::from(*i) >= first);
+        let links: Vec<usize> = links.map(|i| usize::from(i) - first).collect();
         let states = fired.len();
         for (i, e) in self.scene.equations.events().iter().enumerate() {
             if k > 0 && e.trigger.next(at, true) == Some(at) {
@@ -142,7 +142,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if fired.len() > states {
             fired.sort_unstable();
         }
-        links.iter().map(|&i| usize::from(i) - first).min_by_key(|&i| self.rank(i))
+        links
     }
 
     /// Plans what happens `k` ticks after the last transition, and computes it: with the events that
@@ -181,24 +181,26 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let places = self.scene.dims.held();
             held[places.clone()].copy_from_slice(&vars[places]);
         }
-        let link = self.choose(k);
+        let links = self.choose(k);
+        // Where it begins to slide, it is on the surface before others hear of it.
+        let proposes = !links.is_empty() && self.slides_from(k).is_none();
+        if proposes {
+            self.propose(k, &links);
+        }
         if !self.state.fired.is_empty() {
             let flipped = self.state.pending.first().is_some_and(|p| p.tick <= k);
             return self.plan_events(k, t, flipped);
         }
-        match link {
-            // Where it begins to slide, it is on the surface before others hear of it.
-            Some(i) if self.slides_from(k).is_none() => {
-                self.note_flipped(k);
-                self.plan_proposal(k, i);
-            }
-            None if !found => {
-                self.look(t);
-                self.queue_segments(t, Cause::Band)?;
-                self.state.plan = Plan::Due(k, Action::Send);
-            }
+        if proposes {
+            self.note_flipped(k);
+            self.state.plan = Plan::Due(k, Action::Send);
+        } else if links.is_empty() && !found {
+            self.look(t);
+            self.queue_segments(t, Cause::Band)?;
+            self.state.plan = Plan::Due(k, Action::Send);
+        } else {
             // Sides that change are events of nobody.
-            _ => return self.plan_events(k, t, true),
+            return self.plan_events(k, t, true);
         }
         Ok(())
     }

@@ -50,8 +50,6 @@ pub(super) enum Action {
     Send,
     /// Own events (listed in `fired`).
     Events,
-    /// Propose the event of a link.
-    Propose(u16),
     /// Answer proposals and decide on them.
     Decide,
     /// Stop the run: what takes place then has no values.
@@ -84,6 +82,8 @@ pub(super) struct State {
     pub concerned: Vec<bool>,
     /// Why the planned action fails.
     pub failure: String,
+    /// Links of which the outbox proposes the events.
+    pub proposed: Vec<u16>,
     pub sessions: Vec<Session>,
     /// Tick of the last own proposal that was refused, and how many followed each other closely.
     pub refused: (i64, u32),

@@ -40,7 +40,7 @@ impl<const M: usize> Sim<'_, M> {
         let leaving = std::mem::take(&mut self.leaving);
         let mut due = self.first(&flips, &leaving)?;
         self.count(&flips, &due)?;
-        let mut links = self.proposals(&due, &[], 0);
+        let mut links = self.proposals(0);
         loop {
             self.pre = self.v.clone();
             let mut touched = vec![false; self.model.units.len()];
@@ -60,8 +60,9 @@ impl<const M: usize> Sim<'_, M> {
             }
             due = self.next_due()?;
             due.extend(waiting.into_iter().filter(|e| self.is_due(*e)));
-            let jumped = linked.contains(&true);
-            links.extend(self.proposals(&due, &deciding, self.micro + 1 + u32::from(jumped)));
+            // Members know each other's jumps a cycle later.
+            self.ordered |= linked.contains(&true) && self.link_risen.contains(&true);
+            links.extend(self.proposals(self.micro + 1));
             if due.is_empty() && links.is_empty() && self.mismatches()?.is_empty() {
                 break;
             }
@@ -309,21 +310,10 @@ impl<const M: usize> Sim<'_, M> {
         Ok(due)
     }
 
-    /// Links that are proposed in a cycle, and when they are due. A member whose own event is due, or that has
-    /// just decided on another link, proposes a cycle later.
-    fn proposals(&mut self, due: &[usize], deciding: &[bool], micro: u32) -> Vec<(usize, u32)> {
-        let mut list = Vec::new();
-        for l in 0..self.sys.links.len() {
-            if std::mem::take(&mut self.link_risen[l]) {
-                let decides = |u: &usize| deciding.get(*u) == Some(&true);
-                let acts = |u: &usize| due.iter().any(|e| self.sys.events[*e].unit == *u);
-                let units = &self.sys.links[l].units;
-                let late = units.iter().all(|u| acts(u) || decides(u));
-                self.ordered |= units.iter().any(decides);
-                list.push((l, micro + 1 + u32::from(late)));
-            }
-        }
-        list
+    /// Links that are proposed in cycle `micro`, and when they are due.
+    fn proposals(&mut self, micro: u32) -> Vec<(usize, u32)> {
+        let risen = self.link_risen.iter_mut().map(std::mem::take).enumerate();
+        risen.filter(|risen| risen.1).map(|(l, _)| (l, micro + 1)).collect()
     }
 
     /// Rule 20: the units that decide on links in this cycle.
@@ -337,11 +327,7 @@ impl<const M: usize> Sim<'_, M> {
 
     /// Rule 20: takes out of those due the events of units that decide on a link; they wait for the next cycle.
     fn wait(&mut self, due: &mut Vec<usize>, deciding: &[bool]) -> Vec<usize> {
-        let (waiting, now) = due.iter().partition(|e| deciding[self.sys.events[**e].unit]);
-        *due = now;
-        let waiting: Vec<usize> = waiting;
-        self.ordered |= !waiting.is_empty();
-        waiting
+        due.extract_if(.., |e| deciding[self.sys.events[*e].unit]).collect()
     }
 
     /// Whether an event that waited still is due.
@@ -531,9 +517,8 @@ impl<const M: usize> Sim<'_, M> {
             let link = &self.sys.links[l];
             let (units, place) = (link.units.clone(), link.place);
             if units.iter().any(|u| taken[*u]) {
-                // It is proposed anew after the one of higher priority.
-                self.ordered = true;
-                links.push((l, micro + 2));
+                // After the one of higher priority.
+                links.push((l, micro + 1));
                 continue;
             }
             units.iter().for_each(|u| taken[*u] = true);

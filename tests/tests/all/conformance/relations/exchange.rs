@@ -159,6 +159,31 @@ fn rule_20_links_decide_by_values_of_now() {
         );
         scenario(id, &text).stop(3.0).event("own", Root(1, 1), 0).end_of("res", 0, 0.0)
     };
+    // Links that share a member come in the order of their priorities, whatever a member does in between.
+    let shared = |id: &str, own: &str, links: [(&str, &str); 3]| {
+        let worker = |name: &str, own: &str| {
+            format!(
+                "[unit.{name}]\nkind = 'equations'\nMETHOD\nstates = {{ x = 0 }}\n\
+                 discrete = {{ got = 0, p = 0 }}\nderivatives = {{ x = '1' }}\noutputs = {{ got = 'got' }}\n{own}"
+            )
+        };
+        let link = |(k, (who, needs)): (usize, &(&str, &str))| {
+            format!(
+                "[[link]]\nname = 'l{k}'\nunits = ['hub', '{who}']\npriority = {k}\n\
+                 when = '{who}.x >= 1 and {who}.got == 0 and hub.s >= {needs}'\n\
+                 reset = {{ 'hub.s' = 'hub.s - {needs}', '{who}.got' = '1' }}\n"
+            )
+        };
+        let text = format!(
+            "[unit.hub]\nkind = 'equations'\ndiscrete = {{ s = 2 }}\noutputs = {{ s = 's' }}\n{}{}{}{}",
+            worker("a", ""),
+            worker("b", ""),
+            worker("c", own),
+            links.iter().enumerate().map(link).collect::<String>()
+        );
+        scenario(id, &text).stop(2.0).only(LOCATED)
+    };
+    let own = "[[unit.c.event]]\nname = 'own'\nwhen = 'x >= 1'\nreset = { p = 'p + 1' }\n";
     const LOCATED: &[&str] = &["rk45", "rk23", "rk4", "taylor", "rodas"];
     check(&[
         pays("C20.2", "", adds).event("l", Root(1, 1), 1).end_of("bank", 0, 201.0).only(LOCATED),
@@ -192,6 +217,18 @@ fn rule_20_links_decide_by_values_of_now() {
             .end_of("a", 0, 2.0)
             .only(LOCATED),
         taken("C20.7", "res.free > 0").only(LOCATED),
+        shared("C20.12", own, [("a", "1"), ("b", "1"), ("c", "1")])
+            .event("own", Root(1, 1), 0)
+            .event("l0", Root(1, 1), 1)
+            .event("l1", Root(1, 1), 2)
+            .end_of("hub", 0, 0.0)
+            .end_of("c", 0, 0.0),
+        // One that is refused does not hold the next one back.
+        shared("C20.13", "", [("a", "1"), ("b", "2"), ("b", "1")])
+            .event("l0", Root(1, 1), 1)
+            .event("l2", Root(1, 1), 3)
+            .end_of("b", 0, 1.0)
+            .end_of("c", 0, 0.0),
         taken("C20.8", "0 < res.free").only(LOCATED),
         taken("C20.9", "not res.free <= 0").only(LOCATED),
         taken("C20.10", "res.free >= 1").only(LOCATED),
