@@ -89,6 +89,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let due = due.into_iter().chain(reached).min();
         let until = limit.map_or(until, |limit| until.min(limit));
         self.gather(until, begun);
+        if let Some((k, why)) = self.crowded() {
+            self.plan_failure(k, why);
+            return Ok(());
+        }
         let found = self.judge(until);
         let earliest = found.into_iter().chain(due).min();
         self.fallen(earliest)?;
