@@ -65,23 +65,3 @@ fn the_order_follows_the_context() {
     let context = error("extrapolation = 2\nslopes = 'context'");
     assert!(fixed.iter().all(|fixed| context < 0.9 * fixed), "{context} {fixed:?}");
 }
-
-/// A value that grows beyond bounds passes more whole numbers than there are ticks; the run ends and tells why.
-#[test]
-fn whole_numbers_between_ticks_end_a_run() {
-    let dir = folder("whole_numbers");
-    let text = "stop = \"3 s\"\nresolution = \"us\"\n[unit.u]\nkind = \"equations\"\nstates = { x = 1 }\n\
-                derivatives = { x = \"40*x\" }\noutputs = { x = \"x\" }\ndiscrete = { n = 0 }\n\
-                [[unit.u.event]]\nname = \"e\"\nwhen = \"floor(x) < 0\"\nreset = { n = \"n + 1\" }\n";
-    fs::write(dir.join("grows.toml"), text).unwrap();
-    for method in ["rk45", "rodas"] {
-        let output =
-            superdense(&dir, &format!("run grows.toml --force --set unit.u.method={method}"));
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(3), "{said}");
-        assert!(
-            said.contains("`x` passes whole numbers") && said.contains("`resolution`"),
-            "{said}"
-        );
-    }
-}
