@@ -1,5 +1,5 @@
 //! Superdense and the outside world. Each neighbour is a feature, off by default, so that nobody
-//! builds what he does not need.
+//! builds what he does not need. How to add one: `docs/extending.md`.
 #[cfg(feature = "fmi")]
 pub mod fmi;
 #[cfg(feature = "parquet")]

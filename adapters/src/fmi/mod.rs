@@ -1,4 +1,4 @@
-//! FMUs as units: import of FMI 3.0 for co-simulation.
+//! FMUs as units: import of FMI 2.0 and 3.0, for co-simulation and model exchange.
 //!
 //! A thin loader of our own ([`library`], the only unsafe code) under safe calls ([`instance`]),
 //! the archive and its description ([`archive`], [`description`]), the wrapper that makes an FMU

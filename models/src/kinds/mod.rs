@@ -1,7 +1,7 @@
 //! Kinds of units: their parameters, ports and promises.
 //!
 //! Adding a kind is one file with a [`UnitKind`] and one line in
-//! [`catalogue::kinds`](crate::catalogue::kinds).
+//! [`catalogue::kinds`](crate::catalogue::kinds), or for an adapter in the list of the command (`docs/extending.md`).
 use crate::{
     maths::expr::{Library, Measure},
     signal::{
