@@ -3,7 +3,7 @@
 //! # Why
 //! Where a relation is near zero, its side is decided by the first derivative that is not zero. A
 //! computed zero is seldom exactly one: rounding leaves something, and so does the error of the
-//! states. Each coefficient therefore carries how far off it may be, to first order, from the errors
+//! states. Each coefficient therefore carries how far off it may be, to first order (of products exactly), from the errors
 //! of the variables and from the rounding of every operation (running error analysis; Higham 2002,
 //! Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.3).
 use super::series::Series;
@@ -93,7 +93,9 @@ impl<const N: usize> Scalar for Bounded<N> {
     fn mul(&self, b: &Self) -> Self {
         let (one, other) = (product(&self.value.0, &b.error), product(&self.error, &b.value.0));
         let size = product(&self.value.0, &b.value.0);
-        let error = std::array::from_fn(|k| one[k] + other[k] + ROUNDING * size[k]);
+        // Two factors that are both as good as zero are off by the product of their errors.
+        let both = product(&self.error, &b.error);
+        let error = std::array::from_fn(|k| one[k] + other[k] + both[k] + ROUNDING * size[k]);
         Self { value: self.value.mul(&b.value), error }
     }
     fn div(&self, b: &Self) -> Self {
@@ -159,6 +161,8 @@ mod tests {
         let x = Bounded::<3> { value: Series([1.0, 2.0, 0.0]), error: [1e-6, 0.0, 0.0] };
         let z = x.mul(&x).sub(&Bounded::constant(1.0));
         assert_eq!((z.sign(0), z.sign(1)), (0.0, 1.0));
+        let zero = Bounded::<1>::new(1e-16, 1e-9);
+        assert_eq!(zero.mul(&zero.neg()).sign(0), 0.0, "a product of two zeros is zero");
         assert!(z.error[0] > 1.9e-6 && z.error[1] > 3.9e-6 && z.error[2] == z.error[2]);
     }
 
