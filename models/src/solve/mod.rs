@@ -10,7 +10,7 @@ pub(crate) mod guards;
 mod linear;
 pub(crate) mod notes;
 pub mod ode;
-mod progress;
+pub(crate) mod progress;
 pub mod qss;
 pub mod series;
 mod settings;

@@ -259,7 +259,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 let fixed = matches!(role, Role::Passes(_) | Role::Slides)
                     || sliding.is_some()
                     || !self.is_active(k);
-                if fixed || sides.iter().any(|s| usize::from(s.0) == k) {
+                if fixed || !self.readers.nested[k] || sides.iter().any(|s| usize::from(s.0) == k) {
                     continue;
                 }
                 let (kind, z) = (*kind, self.scratch.indicators[k]);

@@ -5,16 +5,12 @@ use super::{
 };
 use crate::solve::{
     core::{Core, Failure},
-    equations::{Equations, Relation},
-    ode::Kind,
+    equations::Equations,
 };
 
 /// The remedy for a function that is not finite.
 const OUT_OF_RANGE: &str =
     "keep what a root, a logarithm or a quotient reads within its range, as in sqrt(max(x, 0))";
-
-/// Flips that one search finds, at most, are few more.
-const CROWD: usize = 50;
 
 impl<E: Equations, C: Core<E>> Unit<E, C> {
     pub(super) fn complain(&self, vars: &[f64], what: &str) -> String {
@@ -77,32 +73,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             parts.push(format!("{} happen again and again: {help}", quoted(names)));
         }
         (!parts.is_empty()).then(|| parts.join("; "))
-    }
-
-    /// A relation that flips more often than there are ticks, as the whole numbers of a large value do, and when; it
-    /// would never end.
-    #[inline]
-    pub(super) fn crowded(&self) -> Option<(i64, String)> {
-        if self.state.pending.len() <= CROWD { None } else { self.most_crowded() }
-    }
-
-    #[cold]
-    fn most_crowded(&self) -> Option<(i64, String)> {
-        let mut counts = vec![0; self.readers.relations.len()];
-        self.state.pending.iter().for_each(|p| counts[usize::from(p.relation)] += 1);
-        let (k, count) = counts.into_iter().enumerate().max_by_key(|(_, count)| *count)?;
-        let mut ticks =
-            self.state.pending.iter().filter(|p| usize::from(p.relation) == k).map(|p| p.tick);
-        let first = ticks.next()?;
-        let last = ticks.next_back().unwrap_or(first);
-        let Relation { text, kind, .. } = &self.readers.relations[k];
-        let passes = if *kind == Kind::Floor { "whole numbers" } else { "zero" };
-        let within = last - first + 1;
-        let why = format!(
-            "`{text}` passes {passes} {count} times within {within} ticks: the resolution of time cannot tell these \
-             instants apart; keep it smaller or slower, or choose a finer `resolution`"
-        );
-        (count > CROWD && last - first < count as i64).then_some((first, why))
     }
 
     /// Which of the events in `fired`, at offset `t`, is reset to what is not finite, and why.

@@ -142,16 +142,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             self.scratch.tendency.values(&self.scene, &vars, error, &mut z);
             z
         });
-        let of = |known: &Option<(usize, f64)>| match *known {
-            Some((k, sign)) => {
-                let (z, rounding) = now[k];
-                let error = (soon[k].0 - z).abs() + rounding;
-                [
-                    sign * self.scratch.held[first + k],
-                    if z.abs() <= error { error } else { f64::NAN },
-                ]
-            }
-            None => [f64::NAN; 2],
+        let of = |known: &Option<(usize, f64)>| {
+            let Some((k, sign)) = *known else { return [f64::NAN; 2] };
+            let (z, rounding) = now[k];
+            let error = (soon[k].0 - z).abs() + rounding;
+            let within = if z.abs() <= error { error } else { f64::NAN };
+            [sign * self.scratch.held[first + k], within]
         };
         known.iter().flat_map(of).collect()
     }
@@ -259,12 +255,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 let values = session.values[sender as usize].as_ref();
                 let value = values.and_then(|v| v.get(next[sender as usize]));
                 next[sender as usize] += 1;
-                exchanged.push(*value.ok_or_else(|| {
-                    format!(
-                        "shared event '{}': member {sender} did not answer; is it connected?",
-                        l.name
-                    )
-                })?);
+                let lost = || format!("shared event '{}': member {sender} did not answer", l.name);
+                exchanged.push(*value.ok_or_else(lost)?);
             }
             // Of a proposal that stands, the own sides are those that were told.
             let told = session.proposed && (l.believed || l.resets_told);
@@ -354,16 +346,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             scratch.vars[target] = value;
         }
         let (name, first) = (Arc::clone(&l.name), l.member == 0);
-        let alone = l.own.len() == l.sender.len();
         self.finite_after(&format!("the reset of shared event '{name}' is not finite"))?;
         self.settle(Instant { t: 0.0, tick: 0, start: false })?;
         self.adopt(self.scene.frame.resting);
         self.queue_segments(0.0, Cause::Jump)?;
         self.state.sessions.iter_mut().for_each(|session| session.told = false);
-        // Changes of the others, if it reads any, are heard in the next cycle.
         let number = self.first_link() + link;
         self.state.truth[number] = true;
-        self.scratch.jumped = (!alone).then_some(number);
+        self.scratch.jumped = true;
         self.state.events += 1;
         fx.located();
         if first {

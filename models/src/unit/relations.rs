@@ -56,7 +56,7 @@ pub(super) struct Readers {
     pub inner: Vec<bool>,
     /// Per relation: whether its indicator reads sides of others, or what algebraic equations with
     /// sides give, or whether the solution may slide along it.
-    nested: Vec<bool>,
+    pub nested: Vec<bool>,
     /// Per relation: whether its indicator follows from algebraic variables, also by sides of others.
     pub solved: Vec<bool>,
 }
@@ -513,7 +513,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     pub(super) fn refresh(&mut self) {
         self.note_held();
         let dims = self.scene.dims;
-        let jumped = self.scratch.jumped.take();
+        let jumped = std::mem::take(&mut self.scratch.jumped);
         let Scratch { held, work, .. } = &mut self.scratch;
         // Detectors never report at the start.
         let now = (!self.state.starting.is_empty()).then(|| held.clone());
@@ -525,7 +525,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             Conditions { equations, dims: &self.scene.dims, readers: &self.readers, work };
         for (event, truth) in self.state.truth.iter_mut().enumerate() {
             let spec = equations.events().get(event).map(|e| &e.trigger);
-            if Some(event) == jumped || spec.is_none() && truth_of(equations, event).is_none() {
+            // Of the others' jumps by a link a unit hears in the next cycle.
+            let blind = |l: &LinkEquations| jumped && l.own.len() < l.sender.len();
+            let link = event.checked_sub(equations.events().len()).map(|i| &equations.links()[i]);
+            if link.is_some_and(|l| blind(l) || truth_of(equations, event).is_none()) {
                 continue;
             }
             let crossing = matches!(spec, Some(Trigger::State { crossing: Some(_), .. }));

@@ -154,8 +154,8 @@ pub(super) struct Scratch {
     pub truth: Vec<bool>,
     /// The truth before flips that others read.
     pub earlier: Vec<bool>,
-    /// The link that took place in this cycle.
-    pub jumped: Option<usize>,
+    /// Whether a link took place in this cycle.
+    pub jumped: bool,
     /// Relations that flipped in this cycle, and events that these set off.
     pub flipped: Vec<u16>,
     pub begun: Vec<u16>,

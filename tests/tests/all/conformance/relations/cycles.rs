@@ -319,6 +319,18 @@ fn rule_12_resets_onto_whole_numbers() {
         unit("C12.25", &up("when = 'floor(x + 0.4) >= 2'\nreset = { x = 1.6 }"))
             .stop(8.0)
             .error(&["`e`", "falls through", "`rest`"]),
+        // Another relation that stands at its threshold there does not end the condition.
+        unit(
+            "C12.40",
+            &format!(
+                "{}{}{}",
+                line("1", "-1"),
+                event("e", "when = 'floor(x) < 1'\nreset = { x = 1 }"),
+                event("f", "crossing = 'x - 1'\ndirection = 'falling'")
+            ),
+        )
+        .only(&["rk45", "rk23", "rk4", "taylor"])
+        .error(&["`e`", "falls through", "`rest`"]),
         // The condition needs another whole number than the one onto which x is put.
         unit("C12.26", &down("ceil(x) > 1 and n == 1"))
             .stop(2.0)
