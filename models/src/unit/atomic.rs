@@ -216,7 +216,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 }
                 Plan::Due(_, Action::Send) | Plan::Silent | Plan::Idle => {}
             }
-            self.open_sessions(!matches!(plan, Plan::Due(_, Action::Events)));
+            if !self.state.proposed.is_empty() {
+                self.open_sessions(!matches!(plan, Plan::Due(_, Action::Events)));
+            }
         }
         // What was planned for later is void; what was sent is gone.
         if !self.state.outbox.is_empty() {
@@ -494,7 +496,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// micro-step; else go on silently. The scratch's variables may be `known` to be those of the
     /// present, but for the time.
     fn plan_now(&mut self, told: bool, known: bool) -> Result<(), String> {
-        self.propose_due(told);
+        if !self.scene.equations.links().is_empty() {
+            self.propose_due(told);
+        }
         if !self.state.sessions.is_empty() {
             self.queue_answers();
             self.state.plan = Plan::Due(0, Action::Decide);
