@@ -216,9 +216,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 }
                 Plan::Due(_, Action::Send) | Plan::Silent | Plan::Idle => {}
             }
-            if !self.state.proposed.is_empty() {
-                self.open_sessions(!matches!(plan, Plan::Due(_, Action::Events)));
-            }
+            self.open_sessions(!matches!(plan, Plan::Due(_, Action::Events)));
         }
         // What was planned for later is void; what was sent is gone.
         if !self.state.outbox.is_empty() {
@@ -259,10 +257,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let begun = self.scratch.begun.iter().copied();
         let first = self.scene.equations.events().len() as u16;
         let State { fired, proposed, due, .. } = &mut self.state;
-        let planned = |event: u16| {
-            fired.contains(&event) || event >= first && proposed.contains(&(event - first))
-        };
-        due.extend(begun.filter(|&event| !planned(event)));
+        let says = |e: u16| e >= first && proposed.contains(&(e - first));
+        due.extend(begun.filter(|&e| !fired.contains(&e) && !says(e)));
         self.state.starting.clear();
     }
 
@@ -498,11 +494,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     fn plan_now(&mut self, told: bool, known: bool) -> Result<(), String> {
         if !self.scene.equations.links().is_empty() {
             self.propose_due(told);
-        }
-        if !self.state.sessions.is_empty() {
-            self.queue_answers();
-            self.state.plan = Plan::Due(0, Action::Decide);
-            return Ok(());
+            if !self.state.sessions.is_empty() {
+                self.queue_answers();
+                self.state.plan = Plan::Due(0, Action::Decide);
+                return Ok(());
+            }
         }
         if !self.state.due.is_empty() {
             self.state.fired = std::mem::take(&mut self.state.due);

@@ -10,7 +10,6 @@ use crate::{
     solve::{
         core::{Advance, Core},
         equations::{Dims, Equations, EventSpec, Trigger},
-        progress::crowded,
     },
 };
 use std::sync::Arc;
@@ -89,10 +88,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let reached = event.filter(|&k| beyond && k <= until);
         let due = due.into_iter().chain(reached).min();
         let until = limit.map_or(until, |limit| until.min(limit));
-        self.gather(until, begun);
-        if let Some((k, relation, why)) = crowded(&self.state.pending, |p| (p.tick, p.relation)) {
-            let text = &self.readers.relations[usize::from(relation)].text;
-            self.plan_failure(k, format!("`{text}` {why}"));
+        if let Some((k, why)) = self.gather(until, begun) {
+            self.plan_failure(k, why);
             return Ok(());
         }
         let found = self.judge(until);

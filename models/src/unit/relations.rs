@@ -20,6 +20,7 @@ use crate::{
             Work,
         },
         ode::Kind,
+        progress::crowded,
         series::Series,
     },
 };
@@ -412,17 +413,16 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// Brings what the core found into ticks, with what flips by time up to `until`, a number of ticks
-    /// from the last transition.
+    /// from the last transition. Gives when the run cannot go on, and why, where they are too many.
     // A flip found in the tick in which the step began takes place at the next one.
     #[inline]
-    pub(super) fn gather(&mut self, until: i64, begun: i64) {
-        if !self.state.flips.list.is_empty() || !self.readers.timed.is_empty() {
-            self.gather_some(until, begun);
-        }
+    pub(super) fn gather(&mut self, until: i64, begun: i64) -> Option<(i64, String)> {
+        let some = !self.state.flips.list.is_empty() || !self.readers.timed.is_empty();
+        if some { self.gather_some(until, begun) } else { None }
     }
 
     #[inline(never)]
-    fn gather_some(&mut self, until: i64, begun: i64) {
+    fn gather_some(&mut self, until: i64, begun: i64) -> Option<(i64, String)> {
         let rate = self.ticks_per_second();
         let State { flips, pending, .. } = &mut self.state;
         for flip in flips.list.drain(..) {
@@ -434,6 +434,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.gather_timed(until);
         // Not all that shares a tick was found in one advance.
         self.state.pending.sort_by_key(|p| p.tick);
+        let (k, relation, why) = crowded(&self.state.pending, |p| (p.tick, p.relation))?;
+        Some((k, format!("`{}` {why}", self.readers.relations[usize::from(relation)].text)))
     }
 
     fn gather_timed(&mut self, until: i64) {
@@ -527,8 +529,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let spec = equations.events().get(event).map(|e| &e.trigger);
             // Of the others' jumps by a link a unit hears in the next cycle.
             let blind = |l: &LinkEquations| jumped && l.own.len() < l.sender.len();
-            let link = event.checked_sub(equations.events().len()).map(|i| &equations.links()[i]);
-            if link.is_some_and(|l| blind(l) || truth_of(equations, event).is_none()) {
+            let link = || &equations.links()[event - equations.events().len()];
+            if spec.is_none() && (blind(link()) || truth_of(equations, event).is_none()) {
                 continue;
             }
             let crossing = matches!(spec, Some(Trigger::State { crossing: Some(_), .. }));
