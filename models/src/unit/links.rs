@@ -176,8 +176,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// them in the same cycle.
     pub(super) fn open_sessions(&mut self, stand: bool) {
         for link in std::mem::take(&mut self.state.proposed).into_iter().map(usize::from) {
-            // What the others hear, which was computed ahead, may differ in its last bits from what is
-            // computed on arrival.
+            // The values that others hear were computed ahead, and may differ in their last bits from those
+            // that are computed on arrival.
             let LinkEquations { link: number, member, .. } = self.scene.equations.links()[link];
             let said = self.state.outbox.iter().find_map(|(_, value)| {
                 let Value::Link(m) = value else { return None };

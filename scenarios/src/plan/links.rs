@@ -22,7 +22,7 @@ use std::{
 };
 use superdense_models::{
     kinds::Located,
-    maths::expr::{self, Condition, Expr, Function, Symbol, VarId},
+    maths::expr::{self, Condition, Expr, ExprError, Function, Symbol, VarId},
     solve::equations::Detection,
 };
 
@@ -62,6 +62,25 @@ pub(super) fn link(tree: &mut Tree, group: u32, session: &Session) {
     }
     links.sort_by(|a, b| a.name.cmp(&b.name));
     Wiring::new(tree, group, session).run(links);
+}
+
+/// The remedy where a formula of a link reads something that only formulas of units know.
+fn remedy(error: &ExprError) -> Option<&'static str> {
+    match error {
+        ExprError::UnknownVariable { suggestion: None, .. } => Some(
+            "formulas of a link read `unit.variable` of its members, and parameters; for the time give a member a \
+             state such as clock with the derivative \"1\"",
+        ),
+        ExprError::NoCycle { .. } => Some(
+            "all formulas of a link read the values before it; for those of an earlier cycle keep them in a discrete \
+             value of a member",
+        ),
+        ExprError::NoDraw { .. } => Some(
+            "formulas of a link draw nothing: draw in `reset` of an event of a member, into a discrete value that the \
+             link reads",
+        ),
+        _ => None,
+    }
 }
 
 fn resolve(tree: &Tree, group: u32, link: &LinkDecl, session: &Session) -> Option<Resolved> {
@@ -120,13 +139,13 @@ fn resolve(tree: &Tree, group: u32, link: &LinkDecl, session: &Session) -> Optio
     let names = Names { eval: &eval, members: &members, known: &known, all, used };
     let mut good = true;
     if let Err(errors) = Condition::parse(&link.when.value, &names) {
-        session.expression(&link.when, &errors);
+        session.expression_where(&link.when, &errors, remedy);
         good = false;
     }
     let mut resets = vec![Vec::new(); members.len()];
     for (target, text) in &link.reset {
         if let Err(errors) = Expr::parse(&text.value, &names) {
-            session.expression(text, &errors);
+            session.expression_where(text, &errors, remedy);
             good = false;
         }
         match names.split(&target.value) {

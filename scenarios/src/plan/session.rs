@@ -99,10 +99,21 @@ impl Session {
 
     /// Mistakes of an expression, under their part of the text.
     pub(super) fn expression(&self, text: &Located<String>, errors: &[ExprError]) {
+        self.expression_where(text, errors, |_| None);
+    }
+
+    /// Mistakes of an expression where other remedies help.
+    pub(super) fn expression_where(
+        &self,
+        text: &Located<String>,
+        errors: &[ExprError],
+        remedy: impl Fn(&ExprError) -> Option<&'static str>,
+    ) {
         for e in errors {
             let (start, end) = (e.span().start as usize, e.span().end as usize);
             let span = self.sources.inside(&text.span, &text.value, start..end);
-            let help = e.help().unwrap_or_else(|| {
+            let remedy = remedy(e).map(Into::into);
+            let help = remedy.or_else(|| e.help()).unwrap_or_else(|| {
                 let help = match e {
                     ExprError::UnknownVariable { .. } => {
                         "names are those of [parameters], of the template's parameters, and the \
