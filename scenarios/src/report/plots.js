@@ -64,7 +64,9 @@
     const apart = known.slice(1).map((v, i) => v - known[i]).filter((d) => d > 0);
     const power = size >= 1e6 || size < 1e-3 ? Math.floor(Math.log10(size)) : 0;
     const step = Math.min(...apart, size) / 10 ** power;
-    const digits = Math.min(Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)), 12);
+    const told = (digits) => known.every((v) => Math.abs(v / 10 ** power - Number((v / 10 ** power).toFixed(digits))) < 1e-3 * step);
+    let digits = 0;
+    while (digits < 12 && !told(digits)) digits += 1;
     return splits.map((v) => {
       if (v === null || v === undefined) return "";
       const text = String(Number((v / 10 ** power).toFixed(digits)) + 0);
@@ -74,13 +76,23 @@
   // On a logarithmic axis each label stands for itself.
   const decades = (splits) => splits.map((v) => (v === null || v === undefined ? "" : brief(v)));
 
+  // Both axes, for the part that is in view. uPlot would ask for the values of the part before.
+  function fit(p) {
+    if (!p.chart) return;
+    const [low, high] = valueRange(p, ...p.view);
+    p.chart.batch(() => {
+      p.chart.setScale("x", { min: p.view[0], max: p.view[1] });
+      p.chart.setScale("y", { min: low, max: high });
+    });
+  }
+
   // Shows a part of the axis, in its own unit; plots over time go along.
   function look(p, from, to) {
     if (!(to > from)) return;
     for (const other of p.panel.timed ? plots.filter((o) => o.panel.timed) : [p]) {
       const share = p.panel.unit / other.panel.unit;
       other.view = [from * share, to * share];
-      other.chart?.setScale("x", { min: other.view[0], max: other.view[1] });
+      fit(other);
     }
   }
 
@@ -92,8 +104,8 @@
 
   function showAll(p) {
     for (const other of p.panel.timed ? plots.filter((o) => o.panel.timed) : [p]) {
-      [other.view] = [other.panel.span];
-      other.chart.setScale("x", { min: other.view[0], max: other.view[1] });
+      other.view = other.panel.span;
+      fit(other);
     }
   }
 
@@ -271,10 +283,10 @@
       width: Math.max(280, holder.clientWidth),
       height: count ? Math.max(200, 90 + 18 * count) : 300,
       legend: { show: false },
-      cursor: { drag: { x: true, y: false }, points: { show: false } },
+      cursor: { y: false, drag: { x: true, y: false }, points: { show: false } },
       scales: {
         x: { time: false, range: (_, min, max) => [min, max] },
-        y: { range: (u) => valueRange(p, u.scales.x.min ?? p.view[0], u.scales.x.max ?? p.view[1]), distr: panel.log ? 3 : 1, dir: count ? -1 : 1 },
+        y: { range: () => valueRange(p, ...p.view), distr: panel.log ? 3 : 1, dir: count ? -1 : 1 },
       },
       axes: axes(panel),
       series: [{}, { paths: () => null, points: { show: false } }],
@@ -344,7 +356,7 @@
         type: "checkbox", checked: true,
         onchange: (e) => {
           p.shown[k] = e.target.checked;
-          p.chart.setScale("x", { min: p.view[0], max: p.view[1] });
+          fit(p);
           p.chart.redraw();
         },
       });
