@@ -87,20 +87,20 @@ pub fn of_run(dir: &Path) -> Result<String, ReportError> {
 
 /// The summary of a run; nothing where it failed or was interrupted.
 fn summary(dir: &Path) -> Result<Option<Json>, ReportError> {
-    let no_run = |why: String| ReportError::NoRun(format!("{}: {why}", dir.display()));
+    let no_run = |why: &str| {
+        let dir = dir.display();
+        ReportError::NoRun(format!("{dir} holds no run ({why}); run its scenario first"))
+    };
     if !dir.is_dir() {
-        return Err(no_run("there is no such directory".into()));
+        return Err(no_run("there is no such directory"));
     }
     let file = dir.join(SUMMARY);
     if !file.is_file() {
         let begun = dir.join(plot::NAME).is_file();
-        let none = "the directory holds no run; run a scenario with `--out` here first";
-        return if begun { Ok(None) } else { Err(no_run(none.into())) };
+        return if begun { Ok(None) } else { Err(no_run("it has no files of one")) };
     }
     let text = fs::read_to_string(&file).map_err(OutputError::at(&file))?;
-    let damaged = |e: serde_json::Error| {
-        no_run(format!("{SUMMARY} is damaged ({e}); run the scenario again"))
-    };
+    let damaged = |e: serde_json::Error| no_run(&format!("{SUMMARY} is damaged: {e}"));
     serde_json::from_str(&text).map(Some).map_err(damaged)
 }
 

@@ -264,11 +264,21 @@
     };
   }
 
+  // The room for labels of values: one for all plots, so that instants stand below each other. It only grows.
+  let margin = 50;
+  function room(texts) {
+    const wanted = Math.min(180, 24 + 7 * Math.max(3, ...texts.map((t) => String(t ?? "").length)));
+    if (wanted > margin) {
+      margin = wanted;
+      queueMicrotask(() => plots.forEach((p) => p.chart?.redraw(false, true)));
+    }
+    return margin;
+  }
+
   function axes(panel) {
     const common = { stroke: ink("--ink"), grid: { stroke: ink("--line"), width: 1 }, ticks: { stroke: ink("--line") } };
     const names = panel.rows.length ? panel.rows.map((r) => r.label) : panel.values;
-    const wide = (_, texts) => Math.min(180, 24 + 7 * Math.max(3, ...(texts ?? []).map((t) => String(t ?? "").length)));
-    const y = { ...common, label: panel.y_label, size: wide, values: (_, all) => (panel.log ? decades(all) : labels(all)) };
+    const y = { ...common, label: panel.y_label, size: (_, texts) => room(texts ?? []), values: (_, all) => (panel.log ? decades(all) : labels(all)) };
     if (names.length) {
       y.splits = () => names.map((_, k) => k);
       y.values = () => names;
