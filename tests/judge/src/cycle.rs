@@ -310,39 +310,6 @@ impl<const M: usize> Sim<'_, M> {
         Ok(due)
     }
 
-    /// Links that are proposed in cycle `micro`, and when they are due.
-    fn proposals(&mut self, micro: u32) -> Vec<(usize, u32)> {
-        let risen = self.link_risen.iter_mut().map(std::mem::take).enumerate();
-        risen.filter(|risen| risen.1).map(|(l, _)| (l, micro + 1)).collect()
-    }
-
-    /// Rule 20: the units that decide on links in this cycle.
-    fn deciding(&self, links: &[(usize, u32)]) -> Vec<bool> {
-        let mut list = vec![false; self.model.units.len()];
-        for (l, _) in links.iter().filter(|l| l.1 == self.micro) {
-            self.sys.links[*l].units.iter().for_each(|u| list[*u] = true);
-        }
-        list
-    }
-
-    /// Rule 20: takes out of those due the events of units that decide on a link; they wait for the next cycle.
-    fn wait(&mut self, due: &mut Vec<usize>, deciding: &[bool]) -> Vec<usize> {
-        due.extract_if(.., |e| deciding[self.sys.events[*e].unit]).collect()
-    }
-
-    /// Whether an event that waited still is due.
-    fn is_due(&self, e: usize) -> bool {
-        match self.sys.events[e].due {
-            Due::When { .. } => self.condition(e),
-            Due::Crossing { side, direction, .. } => match direction {
-                Direction::Rising => self.sides.of(side) > 0,
-                Direction::Falling => self.sides.of(side) < 0,
-                Direction::Both => true,
-            },
-            Due::At(_) | Due::Every(..) => true,
-        }
-    }
-
     /// Rule 12: a reset may not put a quantity of its own event's condition back to zero, from where it
     /// goes on to the side that it came from while the condition holds on.
     fn stand(&mut self, reset: &[usize], before: &Sides) -> Result<(), Stop> {
@@ -475,7 +442,10 @@ impl<const M: usize> Sim<'_, M> {
     }
 
     /// Rule 23: all formulas of an event read values before it.
-    fn resets(&self, resets: &[(Variable, Id)]) -> Result<Vec<(Variable, Ball<M>)>, Stop> {
+    pub(crate) fn resets(
+        &self,
+        resets: &[(Variable, Id)],
+    ) -> Result<Vec<(Variable, Ball<M>)>, Stop> {
         let mut list = Vec::new();
         for (variable, id) in resets {
             let value = self.in_reset(*id)?;
@@ -488,57 +458,18 @@ impl<const M: usize> Sim<'_, M> {
         Ok(list)
     }
 
-    fn assign(&mut self, values: Vec<(Variable, Ball<M>)>) {
+    pub(crate) fn assign(&mut self, values: Vec<(Variable, Ball<M>)>) {
         for (variable, value) in values {
             let slot = self.sys.slot(variable);
             self.v[slot] = value;
         }
     }
 
-    fn enough(&self) -> Result<(), Stop> {
+    pub(crate) fn enough(&self) -> Result<(), Stop> {
         if self.run.happened.len() > self.limits.events {
             return undecided(Reason::Effort, "more events than allowed");
         }
         Ok(())
-    }
-
-    /// Rule 20. Gives the units that took part in a link.
-    fn run_links(
-        &mut self,
-        links: &mut Vec<(usize, u32)>,
-        touched: &mut [bool],
-    ) -> Result<Vec<bool>, Stop> {
-        let micro = self.micro;
-        let (mut linked, mut taken) = (vec![false; touched.len()], vec![false; touched.len()]);
-        let mut now: Vec<usize> = links.iter().filter(|l| l.1 == micro).map(|l| l.0).collect();
-        links.retain(|l| l.1 != micro);
-        now.sort_by_key(|l| (self.sys.links[*l].priority, *l));
-        for l in now {
-            let link = &self.sys.links[l];
-            let (units, place) = (link.units.clone(), link.place);
-            if units.iter().any(|u| taken[*u]) {
-                // After the one of higher priority.
-                links.push((l, micro + 1));
-                continue;
-            }
-            units.iter().for_each(|u| taken[*u] = true);
-            if !self.sides.holds(&self.sys.graph, link.formula) {
-                continue;
-            }
-            let new = self.resets(&link.reset)?;
-            for (variable, _) in &new {
-                if let Variable::State(u, _) = variable {
-                    self.frozen[*u] = false;
-                }
-            }
-            self.assign(new);
-            for u in &units {
-                (touched[*u], linked[*u]) = (true, true);
-            }
-            self.note(place, format!("link{}", index(place)), &units);
-            self.enough()?;
-        }
-        Ok(linked)
     }
 
     /// Inputs follow outputs that jumped: what is sent in a cycle is heard in it (R2). Members of a link jump
@@ -598,12 +529,5 @@ impl<const M: usize> Sim<'_, M> {
             }
         }
         Ok(())
-    }
-}
-
-fn index(place: crate::verdict::Place) -> usize {
-    match place {
-        crate::verdict::Place::Link(l) => l,
-        crate::verdict::Place::Unit(u, ..) => u,
     }
 }

@@ -13,6 +13,7 @@ mod decide;
 mod eval;
 mod graph;
 mod linear;
+mod links;
 pub mod model;
 mod number;
 mod polynomial;
