@@ -195,8 +195,7 @@
       }
       ctx.stroke();
     };
-    p.panel.rows.forEach((row, k) => {
-      const all = numbers(row.data);
+    p.rows.forEach((all, k) => {
       const y = u.valToPos(k, "y", true);
       const [sent, way, lost] = [[], [], []];
       for (let i = 0; i < all.length; i += 2) {
@@ -315,8 +314,8 @@
       if (!details.open || details.childElementCount > 1) return;
       const { panel } = p;
       if (panel.rows.length) {
-        const all = panel.rows.flatMap((r) => {
-          const marks = numbers(r.data);
+        const all = panel.rows.flatMap((r, k) => {
+          const marks = p.rows[k];
           return Array.from({ length: marks.length / 2 }, (_, i) => [r.label, short(marks[2 * i]), short(marks[2 * i + 1])]);
         });
         details.append(few(["output", "sent / s", "arrived / s"], all, [1, 2]));
@@ -347,7 +346,7 @@
 
   function plot(panel, k) {
     const holder = element("div", { class: "plot" });
-    const p = { panel, holder, curves: curves(panel), shown: panel.curves.map(() => true), values: [], view: panel.span };
+    const p = { panel, holder, curves: curves(panel), rows: panel.rows.map((r) => numbers(r.data)), shown: panel.curves.map(() => true), values: [], view: panel.span };
     const name = panel.title || `Plot ${k + 1}`;
     const button = (text, label, act) =>
       element("button", { type: "button", "aria-label": `${label}: ${name}`, title: label, onclick: act }, text);
