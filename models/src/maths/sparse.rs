@@ -3,26 +3,11 @@
 //!
 //! Columns are ordered by the minimum degree of the pattern and its transpose (AMD: Amestoy, Davis,
 //! Duff, SIAM J. Matrix Anal. Appl. 17, 1996), which leaves up to a third fewer entries in the factors of
-//! networks than an order for any rows (COLAMD). Rows are ordered by partial pivoting, after Gilbert and
-//! Peierls (SIAM J. Sci. Stat. Comput. 9, 1988).
-//!
-//! **Why the simplicial factors of faer.** They are plain arithmetic, so that results have the same
-//! bits on every machine; supernodal ones multiply blocks by whatever vector instructions there are.
-//! Networks have so few entries in a row that these are not even faster.
-use faer::{
-    Conj, MatMut, Par,
-    dyn_stack::{MemBuffer, MemStack, StackReq},
-    perm::PermRef,
-    sparse::{
-        SparseColMatRef, SymbolicSparseColMatRef,
-        linalg::{amd, lu::simplicial},
-    },
-    traits::{ComplexField, ext::ComplexFieldExt},
-};
-use std::{
-    ops::Range,
-    sync::{Arc, OnceLock},
-};
+//! networks than an order for any rows (COLAMD).
+mod lu;
+
+pub(crate) use lu::Lu;
+use std::{ops::Range, sync::OnceLock};
 
 /// The places of a square matrix that may differ from zero, and the order of its columns.
 #[derive(Debug)]
@@ -30,8 +15,8 @@ pub struct Pattern {
     size: usize,
     starts: Vec<usize>,
     rows: Vec<usize>,
-    /// Columns in the order of elimination, and the place of each in it; found when it is needed.
-    order: OnceLock<[Vec<usize>; 2]>,
+    /// Columns in the order of elimination; found when it is needed.
+    order: OnceLock<Vec<usize>>,
 }
 
 impl Pattern {
@@ -75,102 +60,12 @@ impl Pattern {
         (0..self.size).map(place).collect()
     }
 
-    fn symbolic(&self) -> SymbolicSparseColMatRef<'_, usize> {
-        SymbolicSparseColMatRef::new_checked(self.size, self.size, &self.starts, None, &self.rows)
-    }
-
-    fn order(&self) -> PermRef<'_, usize> {
-        let [forth, back] = self.order.get_or_init(|| order(self.symbolic()));
-        PermRef::new_checked(forth, back, self.size)
-    }
-}
-
-fn order(symbolic: SymbolicSparseColMatRef<'_, usize>) -> [Vec<usize>; 2] {
-    let n = symbolic.nrows();
-    let [mut forth, mut back] = [vec![0; n], vec![0; n]];
-    let needed = amd::order_scratch::<usize>(n, symbolic.row_idx().len());
-    let mut memory = MemBuffer::new(needed);
-    let control = amd::Control::default();
-    match amd::order(&mut forth, &mut back, symbolic, control, MemStack::new(&mut memory)) {
-        Ok(_) => [forth, back],
-        // Without room for an order: any is right.
-        Err(_) => [(); 2].map(|()| (0..n).collect()),
-    }
-}
-
-/// The factors of a matrix of some pattern.
-pub(crate) struct Lu<T> {
-    pattern: Arc<Pattern>,
-    factors: simplicial::SimplicialLu<usize, T>,
-    pivots: [Vec<usize>; 2],
-    memory: MemBuffer,
-}
-
-impl<T> std::fmt::Debug for Lu<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Lu({})", self.pattern.size)
-    }
-}
-
-impl<T: ComplexField> Lu<T> {
-    /// Factors for matrices of a pattern; those of none yet.
-    pub(crate) fn new(pattern: Arc<Pattern>) -> Self {
-        let n = pattern.size;
-        let needed = StackReq::any_of(&[
-            simplicial::factorize_simplicial_numeric_lu_scratch::<usize, T>(n, n),
-            simplicial::solve_in_place_scratch::<usize, T>(n, 1, Par::Seq),
-        ]);
-        Self {
-            pattern,
-            factors: simplicial::SimplicialLu::new(),
-            pivots: [vec![0; n], vec![0; n]],
-            memory: MemBuffer::new(needed),
-        }
-    }
-
-    /// Factorises the matrix with these values. Not where it is singular: a column without a pivot,
-    /// or with one that is zero or not finite.
-    pub(crate) fn factor(&mut self, values: &[T]) -> bool {
-        let [forth, inverse] = &mut self.pivots;
-        let done = simplicial::factorize_simplicial_numeric_lu(
-            forth,
-            inverse,
-            &mut self.factors,
-            SparseColMatRef::new(self.pattern.symbolic(), values),
-            self.pattern.order(),
-            MemStack::new(&mut self.memory),
-        );
-        done.is_ok() && self.is_regular()
-    }
-
-    fn is_regular(&self) -> bool {
-        let upper = self.factors.u_factor_unsorted();
-        // The diagonal is the last in each column.
-        let usable = |value: &T| value.is_finite() && *value != T::zero_impl();
-        (0..self.pattern.size).all(|c| upper.val_of_col(c).last().is_some_and(usable))
-    }
-
-    /// Number of entries in the factors.
-    pub(crate) fn entries(&self) -> usize {
-        let column = |c: usize| {
-            let (l, u) = (self.factors.l_factor_unsorted(), self.factors.u_factor_unsorted());
-            l.val_of_col(c).len() + u.val_of_col(c).len()
-        };
-        (0..self.pattern.size).map(column).sum()
-    }
-
-    /// Solves for a right side, in place.
-    pub(crate) fn solve(&mut self, right: &mut [T]) {
-        let n = self.pattern.size;
-        let [forth, inverse] = &self.pivots;
-        self.factors.solve_in_place_with_conj(
-            PermRef::new_checked(forth, inverse, n),
-            self.pattern.order(),
-            Conj::No,
-            MatMut::from_column_major_slice_mut(right, n, 1),
-            Par::Seq,
-            MemStack::new(&mut self.memory),
-        );
+    fn order(&self) -> &[usize] {
+        self.order.get_or_init(|| {
+            let order = amd::order(self.size, &self.starts, &self.rows, &amd::Control::default());
+            // Without room for an order: any is right.
+            order.map_or_else(|_| (0..self.size).collect(), |(columns, ..)| columns)
+        })
     }
 }
 
@@ -178,6 +73,7 @@ impl<T: ComplexField> Lu<T> {
 mod tests {
     use super::*;
     use nalgebra::DMatrix;
+    use std::sync::Arc;
 
     /// Entries of a matrix with a pattern that repeats some of them, by a fixed rule.
     fn entries(size: usize) -> Vec<(usize, usize, f64)> {
@@ -221,9 +117,30 @@ mod tests {
     #[test]
     fn places_are_found() {
         let entries = entries(5);
-        let (lu, _, places) = factors(&entries, 5);
+        let at: Vec<(usize, usize)> = entries.iter().map(|e| (e.0, e.1)).collect();
+        let (pattern, places) = Pattern::new(5, &at);
         for (e, place) in entries.iter().zip(places) {
-            assert!(lu.pattern.column(e.1).contains(&place) && lu.pattern.row(place) == e.0);
+            assert!(pattern.column(e.1).contains(&place) && pattern.row(place) == e.0);
+        }
+    }
+
+    /// Whatever was factorised before: values in which other rows are pivots.
+    #[test]
+    fn factors_depend_on_nothing_but_the_values() {
+        let size = 30;
+        let entries = entries(size);
+        let (mut used, values, _) = factors(&entries, size);
+        let right: Vec<f64> = (0..size).map(|k| (k as f64).cos()).collect();
+        for round in 1..20u32 {
+            let change = |(k, v): (usize, &f64)| v * ((k as u32 * 7919 + round) % 13) as f64 - 2.0;
+            let values: Vec<f64> = values.iter().enumerate().map(change).collect();
+            let (mut fresh, ..) = factors(&entries, size);
+            assert!(fresh.factor(&values) && used.factor(&values));
+            let [mut x, mut y] = [right.clone(), right.clone()];
+            fresh.solve(&mut x);
+            used.solve(&mut y);
+            assert_eq!(x, y, "round {round}");
+            assert_eq!(fresh.entries(), used.entries());
         }
     }
 
