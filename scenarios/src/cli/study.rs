@@ -230,7 +230,11 @@ fn dry_run(console: &Console, study: &Study, runner: &ScenarioRunner, workers: u
     let range = |a: String, b: String| if a == b { a } else { format!("{a} to {b}") };
     let runs = |[a, b]: [f64; 2]| range(format!("{a:.0}"), format!("{b:.0}"));
     let row = |(ask, count): &(&superdense::study::ask::Ask, [f64; 2])| {
-        vec![ask.name.value.clone(), format!("{} runs", runs(*count))]
+        let about = match ask.kind {
+            Kind::Boundary { .. } => "about ",
+            Kind::Design { .. } => "",
+        };
+        vec![ask.name.value.clone(), format!("{about}{} runs", runs(*count))]
     };
     let rows: Vec<_> = counts.iter().map(row).collect();
     let takes = range(format!("{:.1}", time(least)), format!("{:.1}", time(most)));

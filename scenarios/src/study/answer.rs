@@ -30,6 +30,10 @@ pub struct BoundaryAnswer {
     method: &'static str,
     over: String,
     keep: String,
+    /// How replicates were judged: by the mean of the difference that the condition compares, or by the share of runs in
+    /// which it holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    judged_by: Option<&'static str>,
     /// The first change: the last value at which the condition holds, and the next at which it fails.
     holds: Option<f64>,
     fails: Option<f64>,
@@ -190,6 +194,9 @@ fn boundary(
         method: "boundary",
         over: study.parameters[over].path.value.clone(),
         keep: keep.map(|k| k.text.clone()).unwrap_or_default(),
+        judged_by: keep
+            .filter(|_| runs.iter().any(|runs| runs.len() > 1))
+            .map(|k| if k.compares_means() { "mean" } else { "share" }),
         holds: first.and_then(Change::holds),
         fails: first.and_then(Change::fails),
         band: first.and_then(|c| c.band),
@@ -283,7 +290,8 @@ impl Answer {
 
 fn remarks(words: &mut String, (failed, incomplete): (usize, bool), alike: bool) {
     if incomplete {
-        *words += &format!(" (incomplete: {failed} runs failed)");
+        let runs = if failed == 1 { "run" } else { "runs" };
+        *words += &format!(" (incomplete: {failed} {runs} failed)");
     }
     if alike {
         *words +=
@@ -301,41 +309,38 @@ impl BoundaryAnswer {
                 format!(", is not certain from {} to {}", number(a), at(b))
             })
         };
+        let (keep, over) = (&self.keep, &self.over);
+        // Of replicates it is told how they were judged.
+        let [holds_word, fails_word] = match self.judged_by.filter(|_| !self.alike) {
+            Some("mean") => ["holds on average", "fails on average"],
+            Some(_) => ["holds in most runs", "fails in most runs"],
+            None => ["holds", "fails"],
+        };
         let mut words = match (self.holds, self.fails) {
-            (Some(holds), Some(fails)) if holds < fails => format!(
-                "{} holds up to {} = {}, fails from {}{}",
-                self.keep,
-                self.over,
-                at(holds),
-                at(fails),
-                band(self.band)
-            ),
-            (Some(holds), Some(fails)) => format!(
-                "{} fails up to {} = {}, holds from {}{}",
-                self.keep,
-                self.over,
-                at(fails),
-                at(holds),
-                band(self.band)
-            ),
+            (Some(holds), Some(fails)) => {
+                let (low, high, first, then) = match holds < fails {
+                    true => (holds, fails, holds_word, "fails"),
+                    false => (fails, holds, fails_word, "holds"),
+                };
+                let (low, high, band) = (at(low), at(high), band(self.band));
+                format!("{keep} {first} up to {over} = {low}, {then} from {high}{band}")
+            }
             (None, None) => match self.everywhere {
-                Some(true) => format!("{} holds at all {} points", self.keep, self.points),
-                Some(false) => format!("{} fails at all {} points", self.keep, self.points),
+                Some(true) => format!("{keep} {holds_word} at all {} points", self.points),
+                Some(false) => format!("{keep} {fails_word} at all {} points", self.points),
                 None if self.incomplete => {
                     format!(
-                        "{}: no change where it is known; some points have no run with results",
-                        self.keep
+                        "{keep}: no change where it is known; some points have no run with results"
                     )
                 }
-                None => format!("{}: nothing is certain", self.keep),
+                None => format!("{keep}: nothing is certain"),
             },
             (holds, fails) => {
                 let (word, x) = match holds {
-                    Some(x) => ("holds", x),
-                    None => ("fails", fails.unwrap_or(f64::NAN)),
+                    Some(x) => (holds_word, x),
+                    None => (fails_word, fails.unwrap_or(f64::NAN)),
                 };
-                let band = band(self.band);
-                format!("{} {word} at {} = {}{band}", self.keep, self.over, at(x))
+                format!("{keep} {word} at {over} = {}{}", at(x), band(self.band))
             }
         };
         if self.changes > 1 {

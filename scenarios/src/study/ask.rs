@@ -2,7 +2,7 @@
 use super::{
     Sets,
     file::{Reader, known_keys},
-    vary::Parameter,
+    vary::{Parameter, target},
 };
 use crate::{
     diagnostics::Mistake,
@@ -62,6 +62,16 @@ pub enum Kind {
     },
 }
 
+impl Kind {
+    /// Numbers of the parameters that points give values to.
+    pub fn over(&self) -> &[usize] {
+        match self {
+            Self::Boundary { over, .. } => std::slice::from_ref(over),
+            Self::Design { over, .. } => over,
+        }
+    }
+}
+
 /// A condition on results.
 #[derive(Debug, Clone)]
 pub struct Keep {
@@ -77,6 +87,15 @@ impl Keep {
         self.condition.vars().iter().any(absent)
     }
 
+    /// Whether it is one comparison of order. Then replicates are judged by the mean of the difference of its sides,
+    /// else by the share of those that hold.
+    pub fn compares_means(&self) -> bool {
+        let ordered = self.condition.atoms().len() == 1
+            && matches!(self.condition.atoms()[0].relation, Comparison::Less | Comparison::LessEq);
+        let logic = self.condition.logic();
+        ordered && matches!(logic, [Logic::Atom(_)] | [Logic::Atom(_), Logic::Not(_)])
+    }
+
     /// Whether it holds for the results of a run. What never happened compares with nothing: the condition
     /// fails.
     pub fn judge(&self, results: &[Option<f64>]) -> Judged {
@@ -85,13 +104,10 @@ impl Keep {
         }
         let vars: Vec<f64> = results.iter().map(|r| r.unwrap_or(f64::NAN)).collect();
         let z = || self.condition.atoms()[0].z.eval(&vars);
-        let ordered = self.condition.atoms().len() == 1
-            && matches!(self.condition.atoms()[0].relation, Comparison::Less | Comparison::LessEq);
-        let margin = match self.condition.logic() {
-            [Logic::Atom(_)] if ordered => Some(-z()),
-            [Logic::Atom(_), Logic::Not(_)] if ordered => Some(z()),
-            _ => None,
-        };
+        let margin = self.compares_means().then(|| match self.condition.logic() {
+            [Logic::Atom(_)] => -z(),
+            _ => z(),
+        });
         Judged { holds: self.condition.eval(&vars), margin }
     }
 }
@@ -204,11 +220,11 @@ impl One<'_> {
             known_keys(self.table, &known, &format!("a question of method `{method}`"), sink);
         }
         let kind = match method.as_str() {
-            "boundary" => self.boundary()?,
-            "grid" => self.grid()?,
-            "latin-hypercube" => self.latin_hypercube()?,
-            "sobol" => self.sobol()?,
-            "list" => self.list()?,
+            "boundary" => self.boundary(),
+            "grid" => self.grid(),
+            "latin-hypercube" => self.latin_hypercube(),
+            "sobol" => self.sobol(),
+            "list" => self.list(),
             _ => {
                 let near = nearest(&method, METHODS);
                 let help = near.map_or_else(
@@ -219,7 +235,9 @@ impl One<'_> {
             }
         };
         let sets = self.table.get("set").map(|node| self.reader.sets(node)).unwrap_or_default();
-        let own = self.own_replication()?;
+        let own = self.own_replication();
+        let (kind, own) = (kind?, own?);
+        self.unused(&kind, &sets);
         let mut until = usual.until.clone();
         if own.is_some() || matches!(kind, Kind::Boundary { .. }) {
             until.clear();
@@ -235,7 +253,20 @@ impl One<'_> {
         Some(Some(Replication { least: n, most: n }))
     }
 
+    /// Refuses settings of what the question varies: they would be lost.
+    fn unused(&self, kind: &Kind, sets: &Sets) {
+        for (path, _) in sets {
+            let varies =
+                |&at: &usize| target(&self.reader.parameters[at].path.value) == target(path);
+            if kind.over().iter().any(varies) {
+                let message = format!("`{path}` is set, and the question varies it");
+                self.refuse::<()>("set", message, "take it out of `set`, or out of `over`");
+            }
+        }
+    }
+
     fn boundary(&self) -> Option<Kind> {
+        let keep = self.keep();
         let example = "over = \"network.delay\"";
         let Some(node) = self.table.get("over") else {
             return self.refuse(
@@ -253,7 +284,7 @@ impl One<'_> {
                 "add a `step` to its interval in [vary]: { from = 0.0, to = 1.0, step = 0.001 }";
             return self.refuse("over", message, help);
         }
-        Some(Kind::Boundary { over, keep: self.keep()? })
+        Some(Kind::Boundary { over, keep: keep? })
     }
 
     fn keep(&self) -> Option<Keep> {
@@ -297,7 +328,7 @@ impl One<'_> {
             let help = "write over = [\"network.delay\", \"network.loss\"], names of [vary]";
             return self.refuse("over", "it is not said over which parameters", help);
         };
-        let found: Option<Vec<_>> = match &node.item {
+        let found: Vec<Option<_>> = match &node.item {
             Item::Table(table) => {
                 let flat = crate::study::file::flat(table);
                 let of = |(path, node): (Located<String>, _)| {
@@ -305,7 +336,7 @@ impl One<'_> {
                 };
                 flat.into_iter().map(of).collect()
             }
-            Item::Text(path) => Some(vec![(self.reader.parameter(path, &node.span)?, None)]),
+            Item::Text(path) => vec![Some((self.reader.parameter(path, &node.span)?, None))],
             _ => {
                 let list = node.list("`over`", "over = [\"network.delay\"]", self.reader.sink)?;
                 let of = |node: &Node| {
@@ -316,7 +347,7 @@ impl One<'_> {
                 list.iter().map(of).collect()
             }
         };
-        let found = found?;
+        let found: Vec<_> = found.into_iter().collect::<Option<_>>()?;
         let mut seen: Vec<usize> = found.iter().map(|f| f.0).collect();
         seen.sort_unstable();
         if found.is_empty() || seen.windows(2).any(|w| w[0] == w[1]) {
@@ -331,9 +362,8 @@ impl One<'_> {
 
     fn grid(&self) -> Option<Kind> {
         let over = self.over()?;
-        let levels: Option<Vec<_>> =
-            over.iter().map(|(at, node)| self.levels(*at, *node)).collect();
-        let levels = levels?;
+        let levels: Vec<_> = over.iter().map(|(at, node)| self.levels(*at, *node)).collect();
+        let levels = levels.into_iter().collect::<Option<Vec<_>>>()?;
         let runs = levels.iter().map(|l| l.len() as f64).product();
         self.reader.fits(runs, self.node, &self.name.value)?;
         let points = design::grid(&levels);
@@ -352,9 +382,9 @@ impl One<'_> {
                 self.refuse("over", message, help)
             }
             (Some((Item::List(list), node)), _) => {
-                let values: Option<Vec<f64>> =
+                let values: Vec<Option<f64>> =
                     list.iter().map(|n| self.reader.value(parameter, n)).collect();
-                match values {
+                match values.into_iter().collect::<Option<Vec<f64>>>() {
                     Some(values) if values.is_empty() => {
                         let message = format!("`{path}` has no values");
                         self.reader.refuse("study-ask", Some(node), message, "write one or more");
@@ -395,19 +425,22 @@ impl One<'_> {
     }
 
     fn latin_hypercube(&self) -> Option<Kind> {
-        let ((over, ranges), n) = (self.ranges()?, self.samples()?);
+        let (ranges, n) = (self.ranges(), self.samples());
+        let ((over, ranges), n) = (ranges?, n?);
         let points = design::latin_hypercube(&ranges, n as usize, self.reader.seed);
         Some(Kind::Design { method: "latin-hypercube", over, points })
     }
 
     fn sobol(&self) -> Option<Kind> {
-        let ((over, ranges), n) = (self.ranges()?, self.samples()?);
+        let (ranges, n) = (self.ranges(), self.samples());
+        let n = n?;
         if !n.is_power_of_two() {
             let message =
                 format!("`samples` is {n}, and Sobol' points are even only by powers of two");
             let (below, above) = (1 << n.ilog2(), n.next_power_of_two());
             return self.refuse("samples", message, format!("write samples = {below}, or {above}"));
         }
+        let (over, ranges) = ranges?;
         let Some(points) = design::sobol(&ranges, n, self.reader.seed) else {
             let message = format!("`over` names more than {DIMENSIONS} parameters");
             return self.refuse(
@@ -466,7 +499,7 @@ fn points(
         }
         let value = |(cell, &p): (&&str, &usize)| {
             let parameter = &parameters[p];
-            let value = parameter.read(cell).filter(|x| parameter.has(*x));
+            let value = parameter.read(cell).and_then(|x| parameter.admit(x));
             value.ok_or_else(|| {
                 let (path, choices) = (&parameter.path.value, parameter.choices());
                 format!("line {}: `{cell}` is no value of `{path}`, which is {choices}", at + 1)

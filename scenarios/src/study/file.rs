@@ -3,6 +3,7 @@ use super::{
     Sets,
     ask::{self, Ask, Kind},
     runner::ScenarioRunner,
+    table,
     vary::{self, Parameter},
 };
 use crate::{
@@ -170,6 +171,8 @@ pub(super) struct Reader<'a> {
     pub folder: &'a Path,
     pub seed: u64,
     pub parameters: &'a [Parameter],
+    /// Paths of `[vary]` whose values are mistakes, which are told once.
+    pub wrong: &'a [String],
     pub results: &'a [String],
     pub most_runs: f64,
 }
@@ -200,7 +203,7 @@ impl Reader<'_> {
 
     pub(super) fn parameter(&self, path: &str, span: &Span) -> Option<usize> {
         let found = self.parameters.iter().position(|p| p.path.value == path);
-        if found.is_none() {
+        if found.is_none() && !self.wrong.iter().any(|wrong| wrong == path) {
             let names = self.parameters.iter().map(|p| p.path.value.as_str());
             let help = match nearest(path, names) {
                 Some(near) => format!("did you mean `{near}`?"),
@@ -240,7 +243,7 @@ impl Reader<'_> {
             Item::Text(text) => parameter.read(text),
             _ => None,
         };
-        let known = value.filter(|x| parameter.has(*x));
+        let known = value.and_then(|x| parameter.admit(x));
         if known.is_none() {
             let message = format!("this is no value of `{}`", parameter.path.value);
             let help = format!("by [vary] it is {}", parameter.choices());
@@ -294,30 +297,54 @@ fn study(
         return Ok(None);
     }
     known_keys(&root, &KEYS, "a study", sink);
-    let mut reader =
-        Reader { sink, folder, seed: 1, parameters: &[], results: &[], most_runs: MOST_RUNS };
+    let mut reader = Reader {
+        sink,
+        folder,
+        seed: 1,
+        parameters: &[],
+        wrong: &[],
+        results: &[],
+        most_runs: MOST_RUNS,
+    };
     let Some(head) = head(&root, &mut reader) else { return Ok(None) };
     let mut sets = root.get("set").map(|node| reader.sets(node)).unwrap_or_default();
     sets.extend(options.iter().cloned());
     let scenario = folder.join(&head.scenario);
-    let (runner, resolution) = ScenarioRunner::new(&scenario, file, &sets)?;
+    let planned = ScenarioRunner::new(&scenario, file, &sets);
+    let (runner, resolution) = match (planned, root.get("set")) {
+        (Err(mistakes), Some(node)) => {
+            // Those of the settings stand in the study.
+            ScenarioRunner::new(&scenario, file, &options.to_vec())?;
+            wrong_sets(&reader, node, &mistakes, |set| {
+                let alone: Sets = options.iter().cloned().chain([set]).collect();
+                ScenarioRunner::new(&scenario, file, &alone).err()
+            });
+            return Ok(None);
+        }
+        (planned, _) => planned?,
+    };
     let vary = root.get("vary").and_then(|n| n.table("`vary`", "[vary]", sink));
-    let parameters = vary.map(|t| vary::read(t, resolution, sink)).unwrap_or_default();
+    let (parameters, wrong) = vary.map(|t| vary::read(t, resolution, sink)).unwrap_or_default();
     let results = runner.names().to_vec();
-    let reader = Reader { parameters: &parameters, results: &results, ..reader };
+    let reader = Reader { parameters: &parameters, wrong: &wrong, results: &results, ..reader };
+    for name in results.iter().filter(|name| table::FIXED.contains(&name.as_str())) {
+        let message = format!("the result `{name}` has the name of a column of results.csv");
+        sink.push(Mistake::whole("study-result", message).help("give the result another name"));
+    }
     let usual =
         match root.get("replicate").and_then(|n| n.table("`replicate`", "[replicate]", sink)) {
             Some(table) => ask::replicates(table, &reader),
             None => ask::Replicates { rule: Replication::ONCE, until: Vec::new() },
         };
     let asks = match root.get("ask").and_then(|n| n.table("`ask`", "[ask.limit]", sink)) {
-        Some(table) => ask::asks(table, &usual, &reader),
-        None => {
+        Some(table) if !table.entries.is_empty() => ask::asks(table, &usual, &reader),
+        _ => {
             let help = "add a table such as [ask.map] with method = \"grid\"";
             sink.push(Mistake::whole("study-ask", "the study asks nothing").help(help));
             Vec::new()
         }
     };
+    lost(&reader, &asks, root.get("set"), options);
     if sink.is_empty() {
         trials(&parameters, &asks, &runner, sink);
         size(&asks, &reader);
@@ -336,6 +363,49 @@ fn study(
         asks,
     };
     Ok(Some((study, runner)))
+}
+
+/// Refuses settings for all runs of what all questions vary.
+fn lost(reader: &Reader<'_>, asks: &[Ask], set: Option<&Node>, options: &[(String, String)]) {
+    let written = set.and_then(|node| match &node.item {
+        Item::Table(table) => Some(flat(table)),
+        _ => None,
+    });
+    let written = written.into_iter().flatten().map(|(path, _)| (path.value, path.span));
+    let options = options.iter().map(|(path, _)| (path.clone(), 0..0));
+    for (path, span) in written.chain(options) {
+        let varies =
+            |at: &usize| vary::target(&reader.parameters[*at].path.value) == vary::target(&path);
+        if !asks.is_empty() && asks.iter().all(|ask| ask.kind.over().iter().any(varies)) {
+            let message = format!("`{path}` is set for all runs, and every question varies it");
+            let help = "do not set it, or take it out of `over`";
+            reader.sink.push(Mistake::new("study-vary", &span, message).help(help));
+        }
+    }
+}
+
+/// Tells mistakes that come of the settings of a study: at the setting that makes them alone, else at all of them.
+fn wrong_sets(
+    reader: &Reader<'_>,
+    node: &Node,
+    mistakes: &Diagnostics,
+    alone: impl Fn((String, String)) -> Option<Diagnostics>,
+) {
+    let tell = |span: &Span, found: &Diagnostics| {
+        for m in found.mistakes() {
+            reader.sink.push(Mistake::new(m.code, span, m.message.clone()).help(m.help.clone()));
+        }
+    };
+    let Item::Table(table) = &node.item else { return };
+    let before = reader.sink.len();
+    for (path, value) in flat(table) {
+        if let Some(found) = alone((path.value, text(value))) {
+            tell(&path.span, &found);
+        }
+    }
+    if reader.sink.len() == before {
+        tell(&node.span, mistakes);
+    }
 }
 
 /// Keys at the top.
@@ -399,7 +469,8 @@ fn wall_time(node: &Node, reader: &Reader<'_>) -> Option<Duration> {
     let found = seconds.filter(|s| *s > 0.0).and_then(|s| Duration::try_from_secs_f64(s).ok());
     if found.is_none() {
         let message = "`timeout` must be a time above zero";
-        reader.refuse("wrong-type", Some(node), message, "write timeout = \"60 s\"");
+        let help = "write timeout = \"60 s\"; minutes are \"5 min\"";
+        reader.refuse("wrong-type", Some(node), message, help);
     }
     found
 }
@@ -415,9 +486,13 @@ fn trials(parameters: &[Parameter], asks: &[Ask], runner: &ScenarioRunner, sink:
             let value = parameter.text(x);
             let place = &parameter.path;
             let message = format!("`{}` = {value}: {}", place.value, first.message);
+            let whole = || tried(&vec![(parameter.path.value.clone(), vary::number(x.round()))]);
             let help = match first.code {
                 "time-too-fine" => {
                     "give `from` and `to` a unit of time, or add a `step`".to_owned()
+                }
+                _ if x.fract() != 0.0 && parameter.unit.is_empty() && whole().is_none() => {
+                    "add `step = 1` to its interval: these values are whole numbers".to_owned()
                 }
                 _ => first.help.clone(),
             };

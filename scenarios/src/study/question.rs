@@ -49,10 +49,7 @@ impl<'a> Question<'a> {
 
     /// Numbers of the parameters that its points give values to.
     pub fn over(&self) -> &'a [usize] {
-        match &self.ask.kind {
-            Kind::Boundary { over, .. } => std::slice::from_ref(over),
-            Kind::Design { over, .. } => over,
-        }
+        self.ask.kind.over()
     }
 
     /// The point of a number.

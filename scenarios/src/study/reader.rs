@@ -1,7 +1,8 @@
 //! A study that was run, read without touching it.
 use super::{
-    Sets, StudyError,
-    store::{at, results_of},
+    Runner, Sets, StudyError,
+    conduct::key_of,
+    store::{at, hex, results_of},
 };
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use serde_json::{Map, Value as Json};
@@ -207,6 +208,15 @@ impl Reader {
         let text: String =
             self.connection.query_row(sql, [key], |row| row.get(0)).map_err(at(&self.file))?;
         self.settings(&text)
+    }
+
+    /// Whether the run of a point is still the one that the study did: its files, and the program, are the same.
+    ///
+    /// # Errors
+    /// When the store does not tell, or the scenario has mistakes.
+    pub fn is_current<R: Runner>(&self, number: usize, runner: &R) -> Result<bool, StudyError> {
+        let (key, _) = runner.plan(&self.point(number)?, None).map_err(StudyError::Refused)?;
+        Ok(self.keys[number] == hex(key_of(key, self.seed()?)))
     }
 
     fn settings(&self, text: &str) -> Result<Sets, StudyError> {

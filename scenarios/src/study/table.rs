@@ -2,6 +2,9 @@
 use super::{Conducted, Study, store::Stored, vary::number};
 use crate::output::csv;
 
+/// Columns beside parameters and results.
+pub const FIXED: [&str; 5] = ["ask", "point", "replicate", "status", "trace_hash"];
+
 /// The table: question, point, replicate, parameters as `[vary]` has them, results as the file has them,
 /// status and trace hash. Sorted by question as in the file, by point and by replicate; numbers in SI units.
 /// A point that two questions ask for stands under both, with one number.

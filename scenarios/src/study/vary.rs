@@ -79,7 +79,7 @@ impl Parameter {
 
     /// A value of its range that is given as text. Between the ends of an interval it is rounded to the step.
     pub fn value(&self, text: &str) -> Option<f64> {
-        let x = self.read(text).filter(|x| self.has(*x))?;
+        let x = self.read(text).and_then(|x| self.admit(x))?;
         match &self.range {
             Range::Interval { .. } => Some(self.range.rounded(x)),
             Range::Values(_) => Some(x),
@@ -102,11 +102,16 @@ impl Parameter {
         self.parse(text).or_else(quantity)
     }
 
-    /// Whether a value is one of its range.
-    pub fn has(&self, x: f64) -> bool {
+    /// A number as a value of its range, if it is one. An end, and a value of a list, is met up to rounding: 10 degC
+    /// are 50 degF.
+    pub fn admit(&self, x: f64) -> Option<f64> {
+        let equal = |v: &&f64| (*v - x).abs() <= 1e-12 * v.abs().max(x.abs());
         match &self.range {
-            Range::Interval { from, to, .. } => *from <= x && x <= *to,
-            Range::Values(values) => values.contains(&x),
+            Range::Interval { from, to, .. } => {
+                let end = [from, to].into_iter().find(equal).copied();
+                end.or_else(|| (*from <= x && x <= *to).then_some(x))
+            }
+            Range::Values(values) => values.iter().find(equal).copied(),
         }
     }
 
@@ -165,35 +170,56 @@ impl Amount {
     }
 }
 
-/// Reads `[vary]`; nested tables are paths.
-pub(super) fn read(table: &Table, resolution: Resolution, sink: &Sink) -> Vec<Parameter> {
-    let mut parameters = Vec::new();
+/// Reads `[vary]`; nested tables are paths. Also the paths whose values are mistakes.
+pub(super) fn read(
+    table: &Table,
+    resolution: Resolution,
+    sink: &Sink,
+) -> (Vec<Parameter>, Vec<String>) {
+    let (mut parameters, mut wrong) = (Vec::<Parameter>::new(), Vec::new());
     let mut todo: Vec<(String, &Table)> = vec![(String::new(), table)];
     while let Some((prefix, table)) = todo.pop() {
         for (key, node) in &table.entries {
             let path = Located::new(format!("{prefix}{}", key.value), key.span.clone());
-            match &node.item {
+            let reader = Reader { path: &path, resolution, sink };
+            let found = match &node.item {
                 Item::Table(inner) if !["from", "to"].iter().any(|k| inner.get(k).is_some()) => {
                     todo.push((format!("{}.", path.value), inner));
+                    continue;
                 }
-                Item::Table(inner) => {
-                    let reader = Reader { path: &path, resolution, sink };
-                    parameters.extend(reader.interval(inner, node));
+                Item::Table(inner) => reader.interval(inner, node),
+                Item::List(list) => reader.list(list, node),
+                _ => {
+                    sink.push(node.wrong_type(
+                        &format!("`{}` of [vary]", path.value),
+                        "an interval or a list",
+                        "{ from = \"1 ms\", to = \"2 s\" } or [2, 3, 4]",
+                    ));
+                    None
                 }
-                Item::List(list) => {
-                    let reader = Reader { path: &path, resolution, sink };
-                    parameters.extend(reader.list(list, node));
-                }
-                _ => sink.push(node.wrong_type(
-                    &format!("`{}` of [vary]", path.value),
-                    "an interval or a list",
-                    "{ from = \"1 ms\", to = \"2 s\" } or [2, 3, 4]",
-                )),
+            };
+            match found {
+                Some(parameter) => parameters.push(parameter),
+                None => wrong.push(path.value),
             }
         }
     }
     parameters.sort_by_key(|p| p.path.span.start);
-    parameters
+    for (at, parameter) in parameters.iter().enumerate() {
+        let is_other = |p: &&Parameter| target(&p.path.value) == target(&parameter.path.value);
+        if let Some(other) = parameters[..at].iter().find(is_other) {
+            let message =
+                format!("`{}` is the parameter `{}`", parameter.path.value, other.path.value);
+            let mistake = Mistake::new("study-vary", &parameter.path.span, message);
+            sink.push(mistake.help("vary it once"));
+        }
+    }
+    (parameters, wrong)
+}
+
+/// The path to which a setting goes: `a` is short for `parameters.a`.
+pub(super) fn target(path: &str) -> &str {
+    path.strip_prefix("parameters.").unwrap_or(path)
 }
 
 struct Reader<'a> {

@@ -44,7 +44,19 @@ impl Step {
 
     /// The multiple nearest to a number.
     pub fn round(self, x: f64) -> f64 {
-        self.multiple((x / self.size()).round() as i64)
+        self.multiple(self.nearest(x))
+    }
+
+    fn nearest(self, x: f64) -> i64 {
+        (x / self.size()).round() as i64
+    }
+
+    /// The first and the last multiple from one number to another; the first is the larger one if there is none.
+    fn between(self, from: f64, to: f64) -> (i64, i64) {
+        let (first, last) = (self.nearest(from), self.nearest(to));
+        let above = i64::from(self.multiple(first) < from);
+        let below = i64::from(self.multiple(last) > to);
+        (first + above, last - below)
     }
 }
 
@@ -65,10 +77,26 @@ pub enum Range {
 }
 
 impl Range {
-    /// The value at a place from 0 on and below 1; a list is divided evenly.
+    /// The value at a place from 0 on and below 1. A list is divided evenly, and an interval with a step among its
+    /// values: rounding would give its ends half the share of the others.
     pub fn at(&self, u: f64) -> f64 {
         match self {
-            Self::Interval { from, to, .. } => self.rounded(from + (to - from) * u),
+            Self::Interval { from, to, step: None } => (from + (to - from) * u).clamp(*from, *to),
+            Self::Interval { from, to, step: Some(step) } => {
+                let (first, last) = step.between(*from, *to);
+                // Ends that are no multiples are values, too.
+                let [before, behind] = [(first, *from), (last, *to)].map(|(k, end)| {
+                    let none = first > last;
+                    i64::from(none || step.multiple(k) != end)
+                });
+                let n = (last - first + 1).max(0) + before + behind;
+                let k = ((u * n as f64) as i64).clamp(0, n - 1);
+                match k - before {
+                    k if k < 0 => *from,
+                    k if first + k > last => *to,
+                    k => step.multiple(first + k),
+                }
+            }
             Self::Values(values) => {
                 let index = (u * values.len() as f64) as usize;
                 values.get(index.min(values.len().wrapping_sub(1))).copied().unwrap_or(f64::NAN)
@@ -149,6 +177,28 @@ mod tests {
         assert_eq!(range(0.7, 10.2, 1.0).levels(5), [0.7, 3.0, 5.0, 8.0, 10.2]);
         assert_eq!(range(-1.2, 4.0, 1.0).at(0.0), -1.2);
         assert_eq!(range(3.0, 11.0, 5.0).rounded(3.9), 3.0);
+    }
+
+    /// Rounding gave the ends half of what the others have.
+    #[test]
+    fn values_of_a_step_are_equally_frequent() {
+        let counts = |from: f64, to: f64, step: f64, n: usize| {
+            let range = Range::Interval { from, to, step: Step::of(step) };
+            let mut counts: Vec<(f64, usize)> = Vec::new();
+            for i in 0..n {
+                let x = range.at((i as f64 + 0.5) / n as f64);
+                match counts.last_mut() {
+                    Some((last, count)) if *last == x => *count += 1,
+                    _ => counts.push((x, 1)),
+                }
+            }
+            counts
+        };
+        assert_eq!(counts(1.0, 3.0, 1.0, 300), [(1.0, 100), (2.0, 100), (3.0, 100)]);
+        let both = [(0.1, 10), (0.4, 10), (0.8, 10), (0.9, 10)];
+        assert_eq!(counts(0.1, 0.9, 0.4, 40), both);
+        assert_eq!(counts(0.1, 0.2, 0.5, 40), [(0.1, 20), (0.2, 20)]);
+        assert_eq!(counts(-1.0, 0.0, 0.5, 30), [(-1.0, 10), (-0.5, 10), (0.0, 10)]);
     }
 
     #[test]

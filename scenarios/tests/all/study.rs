@@ -48,7 +48,7 @@ over = ['a', 'delay']
 samples = 10
 [ask.even]
 method = 'sobol'
-over = ['a', 'b']
+over = ['a', 'delay']
 samples = 16
 set = { b = 1.5 }
 ";
@@ -488,6 +488,26 @@ fn the_guide_has_a_study() {
     assert!(ran.json.contains("\"holds\": 1.5,\n    \"fails\": 1.499,"), "{}", ran.json);
 }
 
+/// A comparison is judged by the mean of the replicates, any other condition by the share of those that hold.
+#[test]
+fn the_judgement_of_replicates_is_told() {
+    let folder = Folder::new("study-judged");
+    for (keep, by, words) in
+        [("y > 2.5", "mean", "on average"), ("y > 2.5 and z > -1e9", "share", "in most runs")]
+    {
+        let text = format!(
+            "scenario = 'scenario.toml'\n[vary]\na = {{ from = 0.0, to = 4.0, step = 0.1 }}\n[replicate]\nleast = 9\n\
+             [ask.noisy]\nmethod = 'boundary'\nover = 'a'\nkeep = '{keep}'\n"
+        );
+        let (study, _) = study_of(&folder, &text);
+        let json = all(&study, &double(noisy), &folder, 1).json;
+        assert!(
+            json.contains(&format!("\"judged_by\": \"{by}\"")) && json.contains(words),
+            "{json}"
+        );
+    }
+}
+
 /// Each broken study has its message, with line and remedy.
 #[test]
 fn mistakes() {
@@ -543,6 +563,30 @@ fn mistakes() {
         ("width of nothing", r("until = { x = 1 }")),
         ("bad width", r("until = { y = '-5 %' }")),
         ("one replicate", r("least = 1")),
+        (
+            "all mistakes at once",
+            format!(
+                "scenario = 'scenario.toml'\n[vary]\na = {{ from = 2, to = 1 }}\nb = [1, 2]\n\
+             [ask.limit]\nmethod = 'boundary'\nover = 'a'\nkeep = 'yy > 1'\n\
+             [ask.fill]\nmethod = 'sobol'\nover = ['a', 'c', 'd']\nsamples = 100\n\
+             [ask.map]\nmethod = 'grid'\nover = {{ a = [1], b = [7, 8] }}\nreplicate = 0\n"
+            ),
+        ),
+        ("questions without one", format!("scenario = 'scenario.toml'\n{vary}[ask]\n")),
+        (
+            "setting of the study",
+            format!("scenario = 'scenario.toml'\nset = {{ a = 1, nosuch = 3 }}\n{vary}{ask}"),
+        ),
+        ("setting that is lost", q("method = 'grid'\nover = ['b']\nset = { b = 1 }")),
+        (
+            "setting that is lost everywhere",
+            format!("scenario = 'scenario.toml'\nset = {{ b = 1 }}\n{vary}{ask}"),
+        ),
+        ("one parameter twice", v("b = [1]\n'parameters.b' = [2]")),
+        (
+            "name of a column",
+            format!("scenario = 'scenario.toml'\n{vary}{ask}[result]\nstatus = 'y + 1'\n"),
+        ),
     ];
     let mut text = String::new();
     for (name, study) in cases {

@@ -208,6 +208,15 @@ fn single_runs_have_the_hash_of_the_study() {
         assert_eq!(summary["trace_hash"], hash(point, replicate), "{options}");
         assert!(summary["results"]["half"].is_f64(), "{summary}");
     }
+    let again = || {
+        let done = superdense(&dir, "study rerun out/study 1");
+        String::from_utf8_lossy(&done.stderr).into_owned()
+    };
+    assert!(!again().contains("has changed since"));
+    let text = read(&dir, "growth.toml");
+    fs::write(dir.join("growth.toml"), format!("{text}\n[result.later]\nvalue = 'top + 1'\n"))
+        .unwrap();
+    assert!(again().contains("has changed since"));
     for (options, says) in [
         ("out/study 7", "points have the numbers 0 to 1"),
         ("out/study --min tops", "results are top, half"),
@@ -224,7 +233,10 @@ fn single_runs_have_the_hash_of_the_study() {
 fn options_of_studies() {
     let dir = scenario("study-options", LONG);
     let dry = good(&dir, "study study.toml --dry-run");
-    assert!(dry.contains("map    120 runs") && dry.contains("one run took"), "{dry}");
+    assert!(
+        dry.contains("120 runs") && dry.contains("about ") && dry.contains("one run took"),
+        "{dry}"
+    );
     assert!(!dir.join("out").exists());
     let told = good(&dir, "study study.toml --ask limit --set steps=1");
     assert!(told.contains("limit  top < 3 holds up to a = 0.0666, fails from 0.0667"), "{told}");

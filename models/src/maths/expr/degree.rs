@@ -83,6 +83,20 @@ impl Program {
         degrees
     }
 
+    /// Of each result whether it has a root of what moves. Where the operand only touches zero, and so crosses nothing,
+    /// such a function goes on as another branch than its series.
+    pub fn roots(&self, moves: impl Fn(VarId) -> bool) -> Vec<bool> {
+        let degrees = self.by_register(moves, |_| false);
+        let mut roots = vec![false; self.constants.len() + self.inputs.len()];
+        for instr in &self.code {
+            let operands = || instr.args[..instr.op.arity()].iter().map(|&arg| arg as usize);
+            let root = matches!(instr.op, Op::Sqrt | Op::Pow | Op::Hypot | Op::Asin | Op::Acos);
+            let of_root = operands().any(|arg| roots[arg]);
+            roots.push(of_root || root && operands().any(|arg| !degrees[arg].is_still()));
+        }
+        self.outputs.iter().map(|&out| roots[out as usize]).collect()
+    }
+
     /// Of each result the variables with their factors, where it is a sum of variables times numbers and a
     /// number; nothing for others.
     ///

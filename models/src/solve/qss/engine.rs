@@ -102,7 +102,7 @@ pub struct Engine<Y, M: Method<P>, const P: usize> {
     /// By state, see [`set_nominal`](Self::set_nominal).
     nominal: Vec<f64>,
     /// Steps longer than so many of those before are those whose expansion is looked at: all where
-    /// the derivative changes by itself, and none where it is exact.
+    /// the derivative changes by itself or has a root, and none where it is exact.
     growth: Vec<f64>,
     /// Whose steps that follow from no other are at most `longest`: an expansion says nothing of what comes later.
     smooth: Vec<bool>,
@@ -219,12 +219,13 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             }
         };
         let influence = Influence::of(states, states, reads);
-        let growth = (0..states).map(|i| match (driven[i], system.is_curved(i)) {
-            (true, _) => 0.0,
-            // Constant copies leave nothing out.
-            (false, true) if P > 1 => LONGER,
-            _ => f64::INFINITY,
-        });
+        let growth =
+            (0..states).map(|i| match (driven[i] || system.has_root(i), system.is_curved(i)) {
+                (true, _) => 0.0,
+                // Constant copies leave nothing out.
+                (false, true) if P > 1 => LONGER,
+                _ => f64::INFINITY,
+            });
         let (growth, smooth) =
             (growth.collect(), (0..states).map(|i| system.is_smooth(i)).collect());
         let mutual = |i: usize, read: &mut Vec<u32>| {

@@ -22,6 +22,7 @@ pub struct Sheet {
     derivatives: Vec<Formula>,
     curved: Vec<bool>,
     smooth: Vec<bool>,
+    roots: Vec<bool>,
     /// The relations, whose sides branches hold.
     relations: Vec<(Kind, Formula)>,
     /// Whether the unit is at rest, with all derivatives zero.
@@ -54,8 +55,9 @@ impl Sheet {
         let degrees = derivatives.degrees(|id| (id.0 as usize) < past);
         let curved = degrees.iter().map(|d| *d > Degree::Polynomial(1)).collect();
         let smooth = degrees.iter().map(|d| d.is_open()).collect();
+        let roots = derivatives.roots(|id| (id.0 as usize) < past);
         let derivatives = formulas(&dims, derivatives);
-        Self { dims, derivatives, curved, smooth, relations: Vec::new(), resting: false }
+        Self { dims, derivatives, curved, smooth, roots, relations: Vec::new(), resting: false }
     }
 }
 
@@ -97,6 +99,9 @@ impl System for Sheet {
     }
     fn is_curved(&self, index: usize) -> bool {
         self.curved[index]
+    }
+    fn has_root(&self, index: usize) -> bool {
+        self.roots[index]
     }
     fn is_smooth(&self, index: usize) -> bool {
         self.smooth[index]

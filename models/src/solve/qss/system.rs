@@ -50,6 +50,12 @@ pub trait System: Send + 'static {
     fn is_smooth(&self, index: usize) -> bool {
         self.is_curved(index)
     }
+    /// Whether the derivative of state `index` has a root, whose operand may touch zero: beyond it the expansion is that
+    /// of another branch.
+    fn has_root(&self, index: usize) -> bool {
+        let _ = index;
+        false
+    }
     /// The derivative of state `index`. It must depend on the view only; `scratch` is working
     /// memory that keeps its contents between calls.
     fn derivative<S: Number>(&self, index: usize, at: &impl View<S>, scratch: &mut Vec<S>) -> S;

@@ -1,5 +1,6 @@
 //! Units under quantised-state methods.
 use super::{bouncing::Ball, methods::Circle, *};
+use crate::kinds::testing::Bench;
 use crate::{
     signal::statistics::UnitStatistics,
     solve::qss::{Explicit, Implicit, Method as Quantiser, Paired, Quanta, Quantised},
@@ -60,5 +61,25 @@ fn events_are_located_on_the_states() {
     for (k, reference) in [(0, 1.427843122927064), (1, 3.997960744195781), (99, 27.12826082539949)]
     {
         assert!((at(k) - reference).abs() < 1e-8, "bounce {}: {}", k + 1, at(k));
+    }
+}
+
+/// A tank that runs dry: h = (sqrt(h0) - t/10)^2 touches zero, and a step beyond that went on along the other branch of
+/// the root, on which the tank fills again.
+#[test]
+fn a_tank_that_has_run_dry_stays_empty() {
+    for method in ["'qss2'\ndq_rel=1e-6\ndq_min=1e-6", "'qss3'\ndq_rel=1e-6\ndq_min=1e-6", "'auto'"] {
+        for k in 0..12 {
+            let full = 3.5162 - 0.173 * f64::from(k);
+            let bench = Bench::run(
+                &format!(
+                    "[unit.tank]\nkind='equations'\nmethod={method}\nstates={{h={full},v=0}}\n\
+                     derivatives={{h='-0.2*sqrt(max(h, 0))',v='0.2*sqrt(max(h, 0))'}}\noutputs={{h='h',v='v'}}"
+                ),
+                200.0,
+            );
+            let (h, v) = (bench.probe("tank.h"), bench.probe("tank.v"));
+            assert!(h.abs() < 1e-5 && (v - full).abs() < 1e-5, "{method} from {full}: {h} {v}");
+        }
     }
 }

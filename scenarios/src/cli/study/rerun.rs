@@ -11,7 +11,7 @@ use superdense::{
     output::{directory, results::Results, trajectory::Format},
     plot::Pictures,
     run::{Session, Settings, executor::Executor, pulse::Pulse},
-    study::{Reader, STORE},
+    study::{Reader, STORE, ScenarioRunner},
 };
 use superdense_kernel::event_list::EventListKind;
 
@@ -66,6 +66,13 @@ pub(super) fn rerun(console: &Console, options: &RerunOptions) -> Done {
     };
     console.remark(&format!("point {point}, replicate {replicate}"));
     let plan = run::plan_of(&settings)?;
+    let (runner, _) = ScenarioRunner::new(&settings.file, &store.study()?, &store.sets()?)?;
+    if !store.is_current(point, &runner)? {
+        console.remark(
+            "the scenario, the study or the program has changed since: this run is another one than that of \
+             results.csv; run the study again to bring its results up to date",
+        );
+    }
     let pulse = Pulse::start();
     let _ = pulse.on_interrupt();
     let _held = directory::hold(&settings.out)?;
