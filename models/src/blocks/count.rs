@@ -83,7 +83,8 @@ impl Atomic<Value> for Tally {
 
 unit_kind! {
     /// `counter`: how many events arrived. Inputs `u` (any events), `reset` (optional); outputs
-    /// `y` (integer event after each arrival) and `count` (signal), one micro-step later.
+    /// `y` (integer event after each arrival; one after several in one cycle) and `count` (signal), one micro-step
+    /// later.
     ///
     /// A reset in the same cycle comes first.
     ///
@@ -109,7 +110,8 @@ unit_kind! {
 
 unit_kind! {
     /// `accumulator`: the sum of all event values. Inputs `u` (numbers), `reset` (optional);
-    /// outputs `y` (real event after each arrival) and `total` (signal), one micro-step later.
+    /// outputs `y` (real event after each arrival; one after several in one cycle) and `total` (signal), one micro-step
+    /// later.
     ///
     /// ```toml
     /// [unit.account]

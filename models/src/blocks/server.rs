@@ -212,6 +212,10 @@ unit_kind! {
         let capacity = r.given("capacity").then(|| r.int("capacity", 1, i64::MAX) as usize);
         let classes = classes(&mut r);
         let distribution = r.distribution(true);
+        let name = if r.given("rate") { "rate" } else { "mean" };
+        let ticks = distribution.mean() * context.resolution.ticks_per_second() as f64;
+        let message = "service takes less than a tick, and ticks are what times are rounded to";
+        r.check(ticks == 0.0 || ticks >= 1.0, name, message, "write a finer `resolution`");
         let stream = r.stream(context, "service");
         r.finish(Component::atomic(Station {
             timer: Timer::due(0, context.resolution),
@@ -333,5 +337,20 @@ mod tests {
         );
         assert_eq!(bench.events("s.out1"), ["5@0 job 1"]);
         assert_eq!(bench.events("s.out2"), ["3@0 job 1", "7@0 job 2"]);
+    }
+
+    /// 0.4 ticks were none: a line in which nobody waits.
+    #[test]
+    fn service_below_a_tick_is_refused() {
+        let told = crate::kinds::testing::mistakes(
+            "[unit.s]\nkind='server'\ndistribution='constant'\nmean=4e-10",
+        );
+        assert_eq!(
+            told,
+            [
+                "service takes less than a tick, and ticks are what times are rounded to; write a finer \
+              `resolution`"
+            ]
+        );
     }
 }

@@ -348,7 +348,7 @@ impl<'a> Elaborator<'a> {
             for indices in many {
                 let mut entries = entries.clone();
                 for (key, value) in &mut entries {
-                    if key.value == "reset" {
+                    if matches!(key.value.as_str(), "reset" | "rest") {
                         self.table(r, value, &indices);
                     }
                 }

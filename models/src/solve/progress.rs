@@ -70,8 +70,9 @@ impl Progress {
         let moved = scene.seconds(last - before.last) + (t - before.t);
         let h = solver.next_step();
         let implicit = implicit_step(solver, system).filter(|long| *long >= LONGER * h);
-        // Where events end steps, an implicit one is no longer.
-        let stiff = implicit.is_some() && counts.restarts == before.restarts;
+        // Where events or messages end steps, an implicit one is no longer.
+        let own = h <= LONGER * moved / STEPS as f64;
+        let stiff = implicit.is_some() && own && counts.restarts == before.restarts;
         (moved < scene.tick || stiff).then(|| Slow { method: solver.method(), moved, h, implicit })
     }
 }

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::solve::{
     core::{Core, Failure},
-    equations::Equations,
+    equations::{Dims, Equations},
 };
 
 /// The remedy for a function that is not finite.
@@ -73,6 +73,31 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             parts.push(format!("{} happen again and again: {help}", quoted(names)));
         }
         (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
+    /// A state that would stand still from here on, though it moves: all of a unit rests.
+    pub(super) fn stopped_by_rest(&mut self) -> Option<String> {
+        let dims = self.scene.dims;
+        // Algebraic values follow a reset later.
+        if !self.state.retiring || self.scene.frame.resting || dims.algebraic > 0 {
+            return None;
+        }
+        let Scratch { vars, work, .. } = &mut self.scratch;
+        let equations = &self.scene.equations;
+        let events = self.state.fired.iter().map(|&e| &equations.events()[usize::from(e)]);
+        let rests = || events.clone().filter_map(|e| e.rest.as_ref());
+        let named = |i| rests().any(|rest| rest.values.iter().any(|v| v.0 == Dims::STATES + i));
+        let mut dx = vec![0.0; dims.states];
+        equations.derivatives(vars, work, &mut dx);
+        let moves =
+            |i: &usize| !named(*i) && dx[*i].abs() > 1e-12 * (1.0 + vars[Dims::STATES + i].abs());
+        let moving = (0..dims.states).find(moves)?;
+        let equation = equations.equation(moving, vars).unwrap_or_default();
+        Some(format!(
+            "`rest` stops all states of the unit, and `{equation}` would go on with {} per second; give the state \
+             of rest a mode, with what goes on there, or put what goes on into a unit of its own",
+            dx[moving]
+        ))
     }
 
     /// Which of the events in `fired`, at offset `t`, is reset to what is not finite, and why.

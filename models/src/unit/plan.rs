@@ -243,6 +243,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if !self.is_finite() {
             return Err(self.bad_reset(t));
         }
+        if let Some(why) = self.stopped_by_rest() {
+            return Err(why);
+        }
         let resting = std::mem::replace(&mut self.scene.frame.resting, self.state.retiring);
         let mut decided = self.settle(Instant { t, tick: k, start: false });
         if !self.state.retiring {

@@ -98,7 +98,10 @@ impl Seen {
         };
         let mut sides: Vec<Side> = ends.windows(2).zip(&signs).map(side).collect();
         self.sign = last;
-        self.stand(&mut sides, &ends, early);
+        // What begins on its threshold but for rounding has come from no side to it.
+        if let [.., Some(_), _] = signs[..] {
+            self.stand(&mut sides, &ends, early);
+        }
         sides
     }
 

@@ -351,3 +351,13 @@ fn resets_of_arrays_know_states() {
     let done = crate::results::run(text, &[]);
     near(crate::results::value(&done, "a").unwrap_or(f64::NAN), 9.0, 1e-9);
 }
+
+/// The keys of `rest` were not those of the array.
+#[test]
+fn rest_of_many_events_has_their_indices() {
+    let text = "stop='1 s'\n[unit.b]\nkind='equations'\nstates={'y[i in 0..2]'=1,'v[i in 0..2]'=0}\n\
+         derivatives={'y[i in 0..2]'='v[i]','v[i in 0..2]'='-9.81'}\noutputs={y='y[1]'}\n\
+         [[unit.b.event]]\nname='hit'\nfor='i in 0..2'\nwhen='y[i] <= 0 and v[i] < 0'\n\
+         reset={'v[i]'='-0.5*v[i]'}\nrest={within='1 us','y[i]'=0,'v[i]'=0}\n";
+    crate::plan_with(text, &[]).unwrap_or_else(|d| panic!("{d}"));
+}

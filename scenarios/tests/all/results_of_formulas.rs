@@ -195,3 +195,22 @@ fn a_balance_that_is_rounding() {
     // Runge-Kutta 4(5) with default tolerances loses about a millionth of a share of the energy.
     compare(text, &[("max(abs(a.err))", 1.6e-7), ("count(a.x > 0.5)", 4.0)], 1e-7);
 }
+
+/// The first step of a quantised method is shorter than a tick; its rise from zero counted twice.
+#[test]
+fn a_rise_from_zero_counts_once() {
+    for method in ["rk45", "qss1", "qss2", "qss3", "liqss2", "mliqss2", "auto"] {
+        let done = run(
+            &format!(
+                "stop='10 ms'\nconnections=['u.y -> c.u']\n[unit.u]\nkind='step'\nat='3 ms'\nto=24\n\
+                 [unit.c]\nkind='equations'\nmethod='{method}'\ninputs={{u=0}}\nstates={{i=0}}\n\
+                 derivatives={{i='(u - 2*i)/1e-3'}}\noutputs={{i='i'}}\n\
+                 [result]\nn='count(c.i > 0)'\nfirst='first(c.i > 0)'\nlast='last(c.i > 0)'\n"
+            ),
+            &[],
+        );
+        assert_eq!(value(&done, "n"), Some(1.0), "{method}");
+        assert_eq!(value(&done, "first"), Some(0.003), "{method}");
+        assert_eq!(value(&done, "last"), Some(0.003), "{method}");
+    }
+}

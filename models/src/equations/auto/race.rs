@@ -389,7 +389,9 @@ impl Automatic {
             } else {
                 let Heat { candidate, built, course } = heats.remove(k);
                 record.lose(self.tally.paid, course.spent, BEATEN);
-                told.push(format!("{} off by {off:.0} tolerances", candidate.name()));
+                let far =
+                    if off.is_finite() { format!("by {off:.0} tolerances") } else { "far".into() };
+                told.push(format!("{} off {far}", candidate.name()));
                 self.spares[candidate as usize] = Some(built);
             }
         }

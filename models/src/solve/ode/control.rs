@@ -37,6 +37,8 @@ pub struct Options {
 
 /// A state that begins below its inverse has an absolute tolerance so many times that of its start.
 const SMALL: f64 = 100.0;
+/// A state may grow by so much within a step, and its tolerance with it.
+const GROWTH: f64 = 10.0;
 /// Below, a start is zero but for rounding.
 const ROUNDING: f64 = 1e-18;
 
@@ -64,6 +66,14 @@ impl Options {
     /// Error per tolerance of one component, given the magnitudes at both ends of the step.
     pub(crate) fn scale(&self, component: usize, magnitude: f64) -> f64 {
         self.atol * self.nominal(component) + self.rtol.max(1e-14) * magnitude
+    }
+
+    /// The magnitude of a state over a step, given that at both ends. Where it grows out of all proportion, the
+    /// rounding of its end is in all places before, to which a message or an event may cut the step: the tolerance
+    /// does not grow with it.
+    pub(super) fn magnitude(&self, component: usize, begin: f64, end: f64) -> f64 {
+        let most = GROWTH * (begin.abs() + self.nominal(component));
+        begin.abs().max(end.abs().min(most))
     }
 
     /// Typical magnitude of a state.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::kinds::testing::Bench;
 
 /// A ball that falls and bounces.
 pub(super) struct Ball(Vec<EventSpec>);
@@ -89,4 +90,25 @@ fn hundred_bounces() {
         }
         println!("{method:?}: {:?}", run.sim.statistics());
     }
+}
+
+/// The second ball hung in the air from where the first one rested.
+#[test]
+fn rest_stops_no_state_that_moves() {
+    let ball = |k: usize| {
+        format!(
+            "[[unit.b.event]]\nname='hit{k}'\nwhen='y{k} <= 0 and v{k} < 0'\nreset={{y{k}='0',v{k}='-0.5*v{k}'}}\n\
+             rest={{within=1e-3,y{k}=0,v{k}=0}}\n"
+        )
+    };
+    let text = format!(
+        "[unit.b]\nkind='equations'\nstates={{y0=1,v0=0,y1=2,v1=0}}\n\
+         derivatives={{y0='v0',v0='-9.81',y1='v1',v1='-9.81'}}\noutputs={{y='y1'}}\n{}{}",
+        ball(0),
+        ball(1)
+    );
+    let error = Bench::start(std::path::Path::new("."), &text).go(5.0).unwrap_err();
+    let error = format!("{error:?}");
+    assert!(error.contains("`rest` stops all states of the unit"), "{error}");
+    assert!(error.contains("v1' = -9.81") && error.contains("a unit of its own"), "{error}");
 }

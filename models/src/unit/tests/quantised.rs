@@ -68,7 +68,8 @@ fn events_are_located_on_the_states() {
 /// the root, on which the tank fills again.
 #[test]
 fn a_tank_that_has_run_dry_stays_empty() {
-    for method in ["'qss2'\ndq_rel=1e-6\ndq_min=1e-6", "'qss3'\ndq_rel=1e-6\ndq_min=1e-6", "'auto'"] {
+    for method in ["'qss2'\ndq_rel=1e-6\ndq_min=1e-6", "'qss3'\ndq_rel=1e-6\ndq_min=1e-6", "'auto'"]
+    {
         for k in 0..12 {
             let full = 3.5162 - 0.173 * f64::from(k);
             let bench = Bench::run(

@@ -267,7 +267,7 @@ impl Solver {
         }
         let mut sum = 0.0;
         combine::<N>(n, errors, k, |i, e| {
-            let ratio = h * e / self.options.scale(i, x[i].abs().max(y[i].abs()));
+            let ratio = h * e / self.options.scale(i, self.options.magnitude(i, x[i], y[i]));
             sum += ratio * ratio;
         });
         let error = (sum / n.max(1) as f64).sqrt();

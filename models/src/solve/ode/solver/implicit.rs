@@ -271,7 +271,7 @@ impl Solver {
         let mut sum = 0.0;
         for i in 0..n {
             y[i] += last[i];
-            let ratio = last[i] / self.options.scale(i, x[i].abs().max(y[i].abs()));
+            let ratio = last[i] / self.options.scale(i, self.options.magnitude(i, x[i], y[i]));
             sum += ratio * ratio;
         }
         let error = (sum / n as f64).sqrt();

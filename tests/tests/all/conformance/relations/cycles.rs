@@ -251,7 +251,7 @@ fn rule_12_resets_onto_the_surface() {
         .end(1, 1.0);
     // Both directions of a crossing are one event, which follows on itself at once.
     let keys = "crossing = 'abs(x) - 0.5'\nreset = { n = 'n + 1', x = '-0.5*x' }\n\
-                rest = { within = '1 ms', n = 10 }";
+                rest = { within = '1 ms', x = -0.25, n = 10 }";
     let both = unit("C12.39", &format!("{}{}", line("-1", "1"), event("hit", keys)))
         .only(&["rk45", "taylor", "rodas", "closed"])
         .event("hit", Root(1, 2), 0)
