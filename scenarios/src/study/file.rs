@@ -282,21 +282,7 @@ fn study(
     sink: &Sink,
 ) -> Result<Found, Diagnostics> {
     let folder = file.parent().unwrap_or(Path::new(""));
-    let text = match text_of(file) {
-        Ok(text) => text,
-        Err(why) => {
-            let message = format!("`{}`: {why}", file.display());
-            sink.push(
-                Mistake::whole("unreadable-file", message).help("check the name of the file"),
-            );
-            return Ok(None);
-        }
-    };
-    let root = document::parse((file.display().to_string(), folder, true), &text, sources, sink);
-    if sink.mistakes_of("syntax") {
-        return Ok(None);
-    }
-    known_keys(&root, &KEYS, "a study", sink);
+    let Some(root) = opened(file, folder, sources, sink) else { return Ok(None) };
     let mut reader = Reader {
         sink,
         folder,
@@ -307,18 +293,14 @@ fn study(
         most_runs: MOST_RUNS,
     };
     let Some(head) = head(&root, &mut reader) else { return Ok(None) };
-    let mut sets = root.get("set").map(|node| reader.sets(node)).unwrap_or_default();
-    sets.extend(options.iter().cloned());
     let scenario = folder.join(&head.scenario);
-    let planned = ScenarioRunner::new(&scenario, file, &sets);
-    let (runner, resolution) = match (planned, root.get("set")) {
+    let plan = |sets: &Sets| ScenarioRunner::new(&scenario, file, sets);
+    let sets = with_options(&reader, root.get("set"), options);
+    let (runner, resolution) = match (plan(&sets), root.get("set")) {
         (Err(mistakes), Some(node)) => {
-            // Those of the settings stand in the study.
-            ScenarioRunner::new(&scenario, file, &options.to_vec())?;
-            wrong_sets(&reader, node, &mistakes, |set| {
-                let alone: Sets = options.iter().cloned().chain([set]).collect();
-                ScenarioRunner::new(&scenario, file, &alone).err()
-            });
+            plan(&options.to_vec())?;
+            let alone = |set| plan(&options.iter().cloned().chain([set]).collect()).err();
+            wrong_sets(&reader, node, &mistakes, alone);
             return Ok(None);
         }
         (planned, _) => planned?,
@@ -327,10 +309,7 @@ fn study(
     let (parameters, wrong) = vary.map(|t| vary::read(t, resolution, sink)).unwrap_or_default();
     let results = runner.names().to_vec();
     let reader = Reader { parameters: &parameters, wrong: &wrong, results: &results, ..reader };
-    for name in results.iter().filter(|name| table::FIXED.contains(&name.as_str())) {
-        let message = format!("the result `{name}` has the name of a column of results.csv");
-        sink.push(Mistake::whole("study-result", message).help("give the result another name"));
-    }
+    columns(&results, sink);
     let usual =
         match root.get("replicate").and_then(|n| n.table("`replicate`", "[replicate]", sink)) {
             Some(table) => ask::replicates(table, &reader),
@@ -363,6 +342,41 @@ fn study(
         asks,
     };
     Ok(Some((study, runner)))
+}
+
+/// The tables of a study file.
+fn opened(file: &Path, folder: &Path, sources: &mut Sources, sink: &Sink) -> Option<Table> {
+    let text = match text_of(file) {
+        Ok(text) => text,
+        Err(why) => {
+            let message = format!("`{}`: {why}", file.display());
+            sink.push(
+                Mistake::whole("unreadable-file", message).help("check the name of the file"),
+            );
+            return None;
+        }
+    };
+    let root = document::parse((file.display().to_string(), folder, true), &text, sources, sink);
+    if sink.mistakes_of("syntax") {
+        return None;
+    }
+    known_keys(&root, &KEYS, "a study", sink);
+    Some(root)
+}
+
+/// The settings for all runs, and then those of the command line.
+fn with_options(reader: &Reader<'_>, set: Option<&Node>, options: &[(String, String)]) -> Sets {
+    let mut sets = set.map(|node| reader.sets(node)).unwrap_or_default();
+    sets.extend(options.iter().cloned());
+    sets
+}
+
+/// Refuses results that are named like another column of their table.
+fn columns(results: &[String], sink: &Sink) {
+    for name in results.iter().filter(|name| table::FIXED.contains(&name.as_str())) {
+        let message = format!("the result `{name}` has the name of a column of results.csv");
+        sink.push(Mistake::whole("study-result", message).help("give the result another name"));
+    }
 }
 
 /// Refuses settings for all runs of what all questions vary.

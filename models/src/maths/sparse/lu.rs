@@ -1,7 +1,7 @@
 //! LU factors with partial pivoting, column by column (Gilbert, Peierls, SIAM J. Sci. Stat. Comput. 9, 1988).
 //!
 //! **Why own factors.** Libraries for large matrices multiply blocks by the vector instructions of the machine, so that
-//! results differ from machine to machine, and take minutes to build. The rows of networks are so short that plain
+//! results differ from machine to machine, and take a minute to build. The rows of networks are so short that plain
 //! loops are not slower. The factors depend on nothing but the values: a run that goes on from a checkpoint has the
 //! factors of the run that it continues.
 use super::Pattern;

@@ -77,7 +77,7 @@ pub(super) fn scenario(id: impl Into<String>, text: &str) -> Case {
         only: None,
         without: Vec::new(),
         cycles: None,
-        limit: Duration::from_secs(5),
+        limit: Duration::from_secs(30),
     }
 }
 
