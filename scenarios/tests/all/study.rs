@@ -565,12 +565,11 @@ fn mistakes() {
         ("one replicate", r("least = 1")),
         (
             "all mistakes at once",
-            format!(
-                "scenario = 'scenario.toml'\n[vary]\na = {{ from = 2, to = 1 }}\nb = [1, 2]\n\
+            "scenario = 'scenario.toml'\n[vary]\na = { from = 2, to = 1 }\nb = [1, 2]\n\
              [ask.limit]\nmethod = 'boundary'\nover = 'a'\nkeep = 'yy > 1'\n\
              [ask.fill]\nmethod = 'sobol'\nover = ['a', 'c', 'd']\nsamples = 100\n\
-             [ask.map]\nmethod = 'grid'\nover = {{ a = [1], b = [7, 8] }}\nreplicate = 0\n"
-            ),
+             [ask.map]\nmethod = 'grid'\nover = { a = [1], b = [7, 8] }\nreplicate = 0\n"
+                .to_owned(),
         ),
         ("questions without one", format!("scenario = 'scenario.toml'\n{vary}[ask]\n")),
         (
