@@ -98,7 +98,7 @@ impl Seen {
         };
         let mut sides: Vec<Side> = ends.windows(2).zip(&signs).map(side).collect();
         self.sign = last;
-        // What begins on its threshold but for rounding has come from no side to it.
+        // A piece that begins on its threshold but for rounding has come to it from no side.
         if let [.., Some(_), _] = signs[..] {
             self.stand(&mut sides, &ends, early);
         }
