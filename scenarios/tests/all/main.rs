@@ -12,6 +12,8 @@ mod schema;
 mod small;
 #[cfg(feature = "study")]
 mod study;
+#[cfg(feature = "study")]
+mod study_mistakes;
 
 use std::path::PathBuf;
 use superdense::{Diagnostics, Overrides, Plan};
