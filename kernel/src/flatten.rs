@@ -5,6 +5,8 @@
 //! senders + receivers per cycle instead of their product. Coupled ports that several couplings
 //! enter are expanded once. All numbering follows the path order, never the order of
 //! declaration, so that it is canonical (R5).
+mod outputs;
+
 use crate::{
     bag::NONE,
     blueprint::{Blueprint, ModelKey, NodeBody},
@@ -12,8 +14,9 @@ use crate::{
     error::{BuildError, BuildErrors},
     event_list::MAX_MODELS,
     message::{Digest, Message, fold},
-    network::{Network, Receiver, Route, Sender, Target},
+    network::{Network, Receiver, Sender, Target},
 };
+use outputs::Outputs;
 use slotmap::SecondaryMap;
 use std::collections::HashMap;
 
@@ -59,38 +62,14 @@ struct Graph<M> {
 pub(crate) fn flatten<M: Message>(
     blueprint: &mut Blueprint<M>,
 ) -> Result<(Network<M>, Vec<ModelKey>), BuildErrors> {
-    let Numbers { order, coupled, first, vertices } = number(blueprint)?;
-    let models = order.keys.len() as u32;
-    let mut graph = Graph::new(blueprint, &order, &coupled, &first, vertices);
-    let mut ports = Vec::with_capacity(order.keys.len() + 2);
-    // Per output port: the nets that its messages enter.
-    let mut entry_start: Vec<u32> = vec![0];
-    let mut all: Vec<Entry> = Vec::new();
-    let mut entries = Vec::new();
-    for m in 0..=models {
-        ports.push(entry_start.len() as u32 - 1);
-        let key = if m == models { blueprint.root } else { order.keys[m as usize] };
-        let (inputs, outputs) = blueprint.port_counts(key);
-        let first = first[key];
-        // The outside sends through the root's inputs.
-        let (from, count) =
-            if m == models { (first, inputs) } else { (first + u32::from(inputs), outputs) };
-        for v in from..from + u32::from(count) {
-            entries.clear();
-            graph.entries(v, &mut entries);
-            all.extend_from_slice(&entries);
-            entry_start.push(all.len() as u32);
-        }
-    }
-    ports.push(entry_start.len() as u32 - 1);
-    let bases = |m: u32| {
-        let key = if m == models { blueprint.root } else { order.keys[m as usize] };
-        first[key] + if m == models { u32::from(blueprint.port_counts(key).0) } else { 0 }
-    };
+    let numbers = number(blueprint)?;
+    let Numbers { order, coupled, first, vertices } = &numbers;
+    let mut graph = Graph::new(blueprint, order, coupled, first, *vertices);
+    let outputs = Outputs::of(blueprint, &numbers, &mut graph);
     graph.net_start.push(graph.net_lists.len() as u32);
     let mut net = Network {
-        models,
-        senders: Vec::with_capacity(ports.len()),
+        models: order.keys.len() as u32,
+        senders: Vec::with_capacity(outputs.ports.len()),
         others: Vec::new(),
         // The first list is empty.
         route_start: vec![0, 0],
@@ -99,54 +78,37 @@ pub(crate) fn flatten<M: Message>(
         receiver_start: vec![0],
         receivers: Vec::new(),
     };
-    let targets: Vec<Target> = graph
-        .net_start
-        .windows(2)
-        .map(|w| {
-            let list = &graph.net_lists[w[0] as usize..w[1] as usize];
-            let receivers = list.iter().map(|&v| {
-                let model = graph.model[v as usize];
-                Receiver { model, port: (v - bases(model)) as u16 }
-            });
-            let before = net.receivers.len();
-            net.receivers.extend(receivers);
-            if let [Receiver { model, port: 0 }] = net.receivers[before..]
-                && model != models
-            {
-                net.receivers.truncate(before);
-                return Target::model(model);
-            }
-            net.receiver_start.push(net.receivers.len() as u32);
-            Target::net(net.receiver_start.len() as u32 - 2)
-        })
-        .collect();
-    let target = |net: &mut Network<M>, port: u32| {
-        let [start, end] = [0, 1].map(|k| entry_start[port as usize + k] as usize);
-        let entries = &all[start..end];
-        if let [Entry { net: n, z: NONE }] = entries {
-            return targets[*n as usize];
-        }
-        if entries.is_empty() {
-            return Target::NOWHERE;
-        }
-        let routes = entries.iter().map(|e| Route { to: targets[e.net as usize], z: e.z });
-        net.routes.extend(routes);
-        net.route_start.push(net.routes.len() as u32);
-        Target::routes(net.route_start.len() as u32 - 2)
-    };
+    let targets = graph.targets(blueprint, &numbers, &mut net);
     // The outside has no path.
-    for (w, &path) in ports.windows(2).zip(order.paths.iter().chain([&0])) {
+    for (w, &path) in outputs.ports.windows(2).zip(order.paths.iter().chain([&0])) {
         let others = net.others.len() as u32;
-        let first = if w[0] < w[1] { target(&mut net, w[0]) } else { Target::MISSING };
+        let mut target = |port| outputs.target(port, &targets, &mut net);
+        let first = if w[0] < w[1] { target(w[0]) } else { Target::MISSING };
+        let further: Vec<Target> = (w[0] + 1..w[1]).map(target).collect();
         net.senders.push(Sender { path, first, others });
-        for port in w[0] + 1..w[1] {
-            let target = target(&mut net, port);
-            net.others.push(target);
-        }
+        net.others.extend(further);
     }
     let others = net.others.len() as u32;
     net.senders.push(Sender { path: 0, first: Target::MISSING, others });
-    Ok((net, order.keys))
+    Ok((net, numbers.order.keys))
+}
+
+impl Numbers {
+    /// The key of a model; the root stands for the outside, behind all models.
+    fn key<M: Message>(&self, blueprint: &Blueprint<M>, model: u32) -> ModelKey {
+        self.order.keys.get(model as usize).copied().unwrap_or(blueprint.root)
+    }
+
+    fn is_outside(&self, model: u32) -> bool {
+        model as usize == self.order.keys.len()
+    }
+
+    /// The first vertex that a model receives at; the outside receives at the outputs of the root.
+    fn base<M: Message>(&self, blueprint: &Blueprint<M>, model: u32) -> u32 {
+        let key = self.key(blueprint, model);
+        let inputs = u32::from(blueprint.port_counts(key).0);
+        self.first[key] + if self.is_outside(model) { inputs } else { 0 }
+    }
 }
 
 /// Numbers atomic models in path order and ports as vertices.
@@ -195,6 +157,33 @@ fn number<M: Message>(blueprint: &mut Blueprint<M>) -> Result<Numbers, BuildErro
 }
 
 impl<M: Message> Graph<M> {
+    /// Adds the receivers of all nets to the network, and gives the target of each net.
+    fn targets(
+        &self,
+        blueprint: &Blueprint<M>,
+        numbers: &Numbers,
+        net: &mut Network<M>,
+    ) -> Vec<Target> {
+        let target = |w: &[u32]| {
+            let list = &self.net_lists[w[0] as usize..w[1] as usize];
+            let receivers = list.iter().map(|&v| {
+                let model = self.model[v as usize];
+                Receiver { model, port: (v - numbers.base(blueprint, model)) as u16 }
+            });
+            let before = net.receivers.len();
+            net.receivers.extend(receivers);
+            if let [Receiver { model, port: 0 }] = net.receivers[before..]
+                && !numbers.is_outside(model)
+            {
+                net.receivers.truncate(before);
+                return Target::model(model);
+            }
+            net.receiver_start.push(net.receivers.len() as u32);
+            Target::net(net.receiver_start.len() as u32 - 2)
+        };
+        self.net_start.windows(2).map(target).collect()
+    }
+
     fn new(
         blueprint: &Blueprint<M>,
         order: &Order,

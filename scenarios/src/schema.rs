@@ -33,83 +33,83 @@ pub fn schema() -> Json {
         definitions.insert(name, schema);
     }
     let names: Vec<&str> = kinds().iter().map(|k| k.name()).collect();
-    let mut define = |name: &str, schema: Json| definitions.insert(name.to_owned(), schema);
-    define(
-        "number",
-        described(&["number", "string"], "a number, a quantity (\"5 ms\"), or a formula"),
-    );
-    define(
-        "duration",
-        described(&["number", "string"], "seconds, or text with a unit (\"50 ms\")"),
-    );
-    define(
-        "results",
-        json!({ "type": "object", "additionalProperties": { "anyOf": [
-            { "type": "string" },
-            { "type": "object", "required": ["value"], "additionalProperties": false, "properties": {
-                "value": described(&["string"], "formula: min(unit.output), first(unit.output > 1)"),
-                "unit": described(&["string"], "unit of measure, for people"),
-                "over": described(&["array"], "first and last instant that count"),
-                "ci": described(&["number"], "level of a confidence interval by batch means: 0.95"),
-            } },
-        ] } }),
-    );
-    define("texts", json!({ "type": "array", "items": { "type": "string" } }));
-    define("connections", connections());
-    define(
-        "parameters",
-        json!({ "type": "object", "additionalProperties":
-        { "anyOf": [{ "type": ["number", "string", "boolean"] }, { "$ref": "#/$defs/parameters" }] } }),
-    );
-    define(
-        "units",
-        json!({ "type": "object", "additionalProperties": { "$ref": "#/$defs/unit" } }),
-    );
-    define(
-        "unit",
-        json!({
-            "type": "object",
-            "properties": {
-                "kind": { "enum": names },
-                "template": described(&["string"], "name of a [template.NAME]"),
-                "count": described(&["integer", "string"], "makes an array: NAME[0], NAME[1], ..."),
-                "unconnected": { "enum": ["ok"], "description": "no warning of signals without a connection" },
-            },
-            "anyOf": [{ "required": ["kind"] }, { "required": ["template"] }],
-            "allOf": by_kind,
-        }),
-    );
-    define("link", link());
-    define("coupling", unit(&CouplingKind));
-    define(
-        "template",
-        object(
-            &[],
-            &[
-                ("description", json!({ "type": "string" })),
-                ("parameters", reference("parameters")),
-                (
-                    "inputs",
-                    json!({ "type": "object",
-            "additionalProperties": { "anyOf": [{ "type": "string" }, reference("texts")] } }),
-                ),
-                (
-                    "outputs",
-                    json!({ "type": "object", "additionalProperties": { "type": "string" } }),
-                ),
-                ("unit", reference("units")),
-                ("connections", reference("connections")),
-                ("link", json!({ "type": "array", "items": reference("link") })),
-                ("coupling", reference("coupling")),
-            ],
-        ),
-    );
-    define("plot", plot());
+    let all = shared().into_iter().chain([("unit", any_unit(&names, &by_kind))]);
+    definitions.extend(all.map(|(name, schema)| (name.to_owned(), schema)));
     let mut root = object(&["stop"], &root());
     root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     root["title"] = json!("Superdense scenario");
     root["$defs"] = Json::Object(definitions);
     root
+}
+
+/// A table `[unit.NAME]`.
+fn any_unit(names: &[&str], by_kind: &[Json]) -> Json {
+    json!({
+        "type": "object",
+        "properties": {
+            "kind": { "enum": names },
+            "template": described(&["string"], "name of a [template.NAME]"),
+            "count": described(&["integer", "string"], "makes an array: NAME[0], NAME[1], ..."),
+            "unconnected": { "enum": ["ok"], "description": "no warning of signals without a connection" },
+        },
+        "anyOf": [{ "required": ["kind"] }, { "required": ["template"] }],
+        "allOf": by_kind,
+    })
+}
+
+/// Definitions that several places refer to.
+fn shared() -> Vec<(&'static str, Json)> {
+    let values = |of: Json| json!({ "type": "object", "additionalProperties": of });
+    let number = described(&["number", "string"], "a number, a quantity (\"5 ms\"), or a formula");
+    let duration = described(&["number", "string"], "seconds, or text with a unit (\"50 ms\")");
+    let parameter =
+        json!({ "anyOf": [{ "type": ["number", "string", "boolean"] }, reference("parameters")] });
+    vec![
+        ("number", number),
+        ("duration", duration),
+        ("results", values(result())),
+        ("texts", json!({ "type": "array", "items": { "type": "string" } })),
+        ("connections", connections()),
+        ("parameters", values(parameter)),
+        ("units", values(reference("unit"))),
+        ("link", link()),
+        ("coupling", unit(&CouplingKind)),
+        ("template", template()),
+        ("plot", plot()),
+    ]
+}
+
+/// An entry of `[result]`.
+fn result() -> Json {
+    let table = json!({
+        "value": described(&["string"], "formula: min(unit.output), first(unit.output > 1)"),
+        "unit": described(&["string"], "unit of measure, for people"),
+        "over": described(&["array"], "first and last instant that count"),
+        "ci": described(&["number"], "level of a confidence interval by batch means: 0.95"),
+    });
+    json!({ "anyOf": [
+        { "type": "string" },
+        { "type": "object", "required": ["value"], "additionalProperties": false, "properties": table },
+    ] })
+}
+
+fn template() -> Json {
+    let inputs = json!({ "type": "object",
+        "additionalProperties": { "anyOf": [{ "type": "string" }, reference("texts")] } });
+    let outputs = json!({ "type": "object", "additionalProperties": { "type": "string" } });
+    object(
+        &[],
+        &[
+            ("description", json!({ "type": "string" })),
+            ("parameters", reference("parameters")),
+            ("inputs", inputs),
+            ("outputs", outputs),
+            ("unit", reference("units")),
+            ("connections", reference("connections")),
+            ("link", json!({ "type": "array", "items": reference("link") })),
+            ("coupling", reference("coupling")),
+        ],
+    )
 }
 
 fn root() -> Vec<(&'static str, Json)> {

@@ -134,17 +134,13 @@ impl Attempt {
                     )
                     .init(move |_: &[f64], _: f64, x: &mut [f64]| x.copy_from_slice(&start), n);
                 if self.problem == Problem::Bounces {
-                    let built = built
-                        .root(|x: &[f64], _: &[f64], _: f64, y: &mut [f64]| y[0] = x[0], 1)
-                        .build()
-                        .map_err(text)?;
-                    return match self.solver {
-                        Solver::Tsit45 => {
-                            let solver = built.tsit45().map_err(text)?;
-                            drive(solver, until, &samples, found, self.limit)
-                        }
-                        _ => Err("nothing is stiff here".to_owned()),
-                    };
+                    if self.solver != Solver::Tsit45 {
+                        return Err("nothing is stiff here".to_owned());
+                    }
+                    let root = |x: &[f64], _: &[f64], _: f64, y: &mut [f64]| y[0] = x[0];
+                    let built = built.root(root, 1).build().map_err(text)?;
+                    let solver = built.tsit45().map_err(text)?;
+                    return drive(solver, until, &samples, found, self.limit);
                 }
                 let built = built.build().map_err(text)?;
                 match self.solver {

@@ -1,5 +1,6 @@
 //! Cuts: workers say how far they are, GVT follows, and what lies before it is committed.
 use super::{
+    Statistics,
     commit::{Committed, Cut},
     partition::Balance,
     rounds::Rounds,
@@ -7,7 +8,7 @@ use super::{
     threads,
     worker::{Tally, Worker, World},
 };
-use crate::{message::Message, time::Tag};
+use crate::{core::Counts, message::Message, time::Tag};
 use std::{
     sync::{
         Mutex,
@@ -65,6 +66,25 @@ pub(super) enum Parted {
 }
 
 impl Coordinator {
+    /// What the workers did.
+    pub(super) fn statistics<M: Message>(&self, crew: &[Worker<M>], counts: &Counts) -> Statistics {
+        Statistics {
+            executed: crew.iter().map(|w| w.tally.executed).collect(),
+            busy: crew.iter().map(|w| w.tally.busy).collect(),
+            elapsed: self.elapsed,
+            committed: counts.transitions(),
+            rolled_back: crew.iter().map(|w| w.tally.undone).sum(),
+            rollbacks: crew.iter().map(|w| w.tally.rollbacks).sum(),
+            anti_messages: crew.iter().map(|w| w.tally.antis).sum(),
+            gvt_rounds: self.rounds,
+            empty_rounds: self.empty,
+            peak_saved_bytes: crew.iter().map(|w| w.history.peak as u64).sum(),
+            live_state_bytes: crew.iter().map(Worker::live_bytes).sum(),
+            window: self.window,
+            ..Statistics::default()
+        }
+    }
+
     /// All workers have cut: commit, and the next orders.
     pub(super) fn merge<M: Message>(
         &mut self,

@@ -15,6 +15,7 @@ use crate::{
     event_list::EventList,
     message::Message,
     simulation::{Ended, Simulation},
+    slab::Kind,
     time::Tag,
 };
 use crossbeam::queue::SegQueue;
@@ -192,12 +193,7 @@ impl<M: Message> Simulation<M> {
         let part_of = self.parts(&deal.parts);
         // Values that are read from the models, while they are at home.
         let clocks: Vec<Clockwork> = self.clocks();
-        let mut dealt: Vec<Vec<_>> = (0..workers).map(|_| Vec::new()).collect();
-        for (kind, parts) in self.slabs.kinds.iter_mut().zip(&part_of) {
-            for (worker, slab) in dealt.iter_mut().zip(kind.deal(parts, workers)) {
-                worker.push(slab);
-            }
-        }
+        let dealt = self.deal_slabs(&part_of, workers);
         let mut observers = std::mem::take(&mut self.core.observers);
         let Core { network, resolution, guards, bus, .. } = &self.core;
         let mut world = World {
@@ -217,12 +213,7 @@ impl<M: Message> Simulation<M> {
             .collect();
         self.enlist(&mut world, &mut crew, (&deal.parts, &part_of), clocks);
         let mut coordinator = self.coordinator(limit, workers, deal.balance.clone());
-        for (worker, &horizon) in crew.iter_mut().zip(&coordinator.horizons) {
-            worker.begin(&world);
-            worker.horizon = horizon;
-            worker.samples = deal.balance.is_on();
-            worker.meter = self.core.meter.as_ref().and_then(|meter| meter.fork());
-        }
+        self.set_off(&mut crew, &world, &coordinator);
         let mut telling = Telling::new(&self.core, &mut observers, self.ran);
         // Models come home also when an observer panics.
         let done = catch_unwind(AssertUnwindSafe(|| match settings.schedule {
@@ -233,35 +224,20 @@ impl<M: Message> Simulation<M> {
         }));
         let Telling { counts, now, ran, stop, .. } = telling;
         self.core.observers = observers;
+        statistics.add(&coordinator.statistics(&crew, &counts));
         deal.balance = coordinator.balance;
         measure(&mut crew, deal);
         let failure = crew.iter_mut().find_map(|w| w.failure.take());
-        statistics.add(&Statistics {
-            executed: crew.iter().map(|w| w.tally.executed).collect(),
-            busy: crew.iter().map(|w| w.tally.busy).collect(),
-            elapsed: coordinator.elapsed,
-            committed: counts.transitions(),
-            rolled_back: crew.iter().map(|w| w.tally.undone).sum(),
-            rollbacks: crew.iter().map(|w| w.tally.rollbacks).sum(),
-            anti_messages: crew.iter().map(|w| w.tally.antis).sum(),
-            gvt_rounds: coordinator.rounds,
-            empty_rounds: coordinator.empty,
-            peak_saved_bytes: crew.iter().map(|w| w.history.peak as u64).sum(),
-            live_state_bytes: crew.iter().map(Worker::live_bytes).sum(),
-            window: coordinator.window,
-            ..Statistics::default()
-        });
         self.come_home(crew, &part_of);
         if coordinator.parted == Some(Parted::Skewed) {
             statistics.migrated += deal.migrate(&self.core.network);
         }
-        let core = &mut self.core;
-        core.now = now;
         self.ran = ran;
         self.floor = self.floor.max(if ran { now.ticks } else { self.floor });
-        core.counts.add(counts);
+        self.core.now = now;
+        self.core.counts.add(counts);
         if let Some(reason) = stop {
-            core.stop.get_or_insert(reason);
+            self.core.stop.get_or_insert(reason);
         }
         if let Err(panic) = done {
             resume_unwind(panic);
@@ -304,6 +280,26 @@ impl<M: Message> Simulation<M> {
             world.places.push((part, worker.units.len() as u32));
             let unit = Unit::new(m, kind, slot, clock);
             worker.units.push(unit);
+        }
+    }
+
+    /// The slabs of each worker.
+    fn deal_slabs(&mut self, part_of: &[Vec<u32>], workers: u32) -> Vec<Vec<Box<dyn Kind<M>>>> {
+        let mut dealt: Vec<Vec<_>> = (0..workers).map(|_| Vec::new()).collect();
+        for (kind, parts) in self.slabs.kinds.iter_mut().zip(part_of) {
+            for (worker, slab) in dealt.iter_mut().zip(kind.deal(parts, workers)) {
+                worker.push(slab);
+            }
+        }
+        dealt
+    }
+
+    fn set_off(&self, crew: &mut [Worker<M>], world: &World<'_, M>, coordinator: &Coordinator) {
+        for (worker, &horizon) in crew.iter_mut().zip(&coordinator.horizons) {
+            worker.begin(world);
+            worker.horizon = horizon;
+            worker.samples = coordinator.balance.is_on();
+            worker.meter = self.core.meter.as_ref().and_then(|meter| meter.fork());
         }
     }
 

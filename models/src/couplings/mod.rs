@@ -26,6 +26,7 @@
 //! | `outside.rs` | inputs of a group whose steps are tried out: they end a step |
 //! | `rehearsal.rs`, `attempt.rs`, `trial.rs` | the atomic model that tries macro steps out before they happen |
 //! | `kind.rs`, `reading.rs` | the parameters in a scenario |
+//! | `contradictions.rs` | choices that exclude each other |
 //! | `needs.rs` | what each policy needs of the units, for `check` |
 //!
 //! The *order* of units is a matter of wiring: under Jacobi every signal passes through the
@@ -39,6 +40,7 @@
 mod attempt;
 mod balance;
 mod compensation;
+mod contradictions;
 mod coupler;
 mod embedded;
 mod extrapolation;

@@ -3,6 +3,7 @@ use super::{
     Ahead, Balance, Compensation, Control, Correction, Estimate, Extrapolation, Foreseen,
     Iteration, Kalman, LookAhead, LowPass, Pace, Policy, PreStep, Rehearse, Sequence, Settling,
     Slopes, Solver, Until,
+    contradictions::{self, looks_ahead},
     kind::{SIGNALS, TEAM},
 };
 use crate::{
@@ -252,12 +253,6 @@ fn balance(r: &mut Reader<'_>, params: &Params, names: &[String]) -> Option<Bala
     Some(Balance::new(pairs(r, list, "power", names, true), tolerance))
 }
 
-/// Whether the scenario names events to look for; an empty list names none.
-fn looks_ahead(params: &Params) -> bool {
-    let none = |p: &Located<Param>| matches!(&p.value, Param::List(list) if list.is_empty());
-    params.get("look_ahead").is_some_and(|p| !none(p))
-}
-
 /// LookAhead, if the scenario names events.
 fn look_ahead(
     r: &mut Reader<'_>,
@@ -414,58 +409,11 @@ fn rehearse(r: &mut Reader<'_>, params: &Params, signals: usize) -> Option<Rehea
         _ if iteration.is_some() && !r.given("estimate") => Estimate::ParallelEmbedded,
         _ => Estimate::Extrapolation,
     };
-    let ok = estimate != Estimate::Extrapolation || iteration.is_none() || !r.given("tolerance");
-    let message = "estimate = \"extrapolation\" and `iterate` contradict each other";
-    let help = "iterated steps are told what is true at their end: choose \"parallel-embedded\" or \"milne\"";
-    r.check(ok, "estimate", message, help);
-    let ok = estimate != Estimate::Embedded || params.text("order") == "jacobi";
-    let message = "estimate = \"embedded\" sees only what the coupling tells";
-    let help = "units of a sequence hear each other directly: choose \"parallel-embedded\", or order = \"jacobi\"";
-    r.check(ok, "estimate", message, help);
-    let ok = estimate != Estimate::Milne || iteration.is_some();
-    let message = "Milne's device compares a step with its correction";
-    r.check(ok, "estimate", message, "add `iterate`, or choose \"doubling\"");
-    let ok = estimate != Estimate::Embedded || iteration.is_none();
-    let message = "estimate = \"embedded\" and `iterate` contradict each other";
-    let help = "iterated steps are told what is true at their end: choose \"parallel-embedded\" or \"milne\"";
-    r.check(ok, "estimate", message, help);
     let correction = match params.text("correction") {
         "pessimistic" => Correction::Pessimistic,
         "selective" => Correction::Selective,
         _ => Correction::Optimistic,
     };
-    for (name, used) in
-        [("estimate", estimate != Estimate::Extrapolation), ("iterate", iteration.is_some())]
-    {
-        let message = format!("`{name}` and selective correction contradict each other");
-        let help = "which units are sensitive is seen by what they were told: delete it, or choose \
-                    correction = \"pessimistic\"";
-        r.check(!used || correction != Correction::Selective, name, message, help);
-    }
-    let waveform = iteration.as_ref().is_some_and(Iteration::is_waveform);
-    let message = "`tolerance` and the method waveform contradict each other";
-    let help = "what it tells is the solution itself: delete `tolerance`, or choose another method";
-    r.check(!(waveform && r.given("tolerance")), "tolerance", message, help);
-    let message = "`events` and the method waveform contradict each other";
-    let help = "a course beyond a jump would be told before it happens: delete `events`, or choose another method";
-    let interrupts = params.text("events") == "interrupt";
-    r.check(!(waveform && interrupts), "events", message, help);
-    let ok = estimate != Estimate::MultiOrder || params.int("extrapolation") < 3;
-    let message = "there is no order above 3 to compare with";
-    r.check(ok, "estimate", message, "choose a lower `extrapolation`, or \"doubling\"");
-    for (name, used) in [
-        ("compensation", params.text("compensation") != "none"),
-        ("low_pass", r.given("low_pass")),
-        ("measured", params.get("measured").is_some()),
-        ("look_ahead", looks_ahead(params)),
-        ("power", params.get("power").is_some()),
-        ("feed_through", params.text("feed_through") == "settled"),
-        ("interpolate", params.bool("interpolate") && iteration.is_some()),
-    ] {
-        let message = format!("`{name}` and steps that are repeated contradict each other");
-        let help = "delete it, or `iterate`, `pre_step`, `estimate` and `correction`";
-        r.check(!used, name, message, help);
-    }
     let ahead = match params.text("pre_step_extrapolation") {
         "macro-step" => Ahead::MacroStep,
         _ => Ahead::MicroSteps,
@@ -477,18 +425,9 @@ fn rehearse(r: &mut Reader<'_>, params: &Params, signals: usize) -> Option<Rehea
         r.check(ok, "pre_step", message, "give a time from step/100000 to step");
     }
     let pre_step = r.given("pre_step").then(|| PreStep::new(r.span("pre_step"), ahead, signals));
-    for (name, used) in [
-        ("iterate", iteration.is_some()),
-        ("tolerance", r.given("tolerance")),
-        ("interpolate", params.bool("interpolate")),
-        ("extrapolation", params.int("extrapolation") > 0),
-        ("events", params.text("events") == "interrupt"),
-    ] {
-        let message = format!("`{name}` and `pre_step` contradict each other");
-        let help = "the inputs that a pre-step finds are held over a fixed step: delete one";
-        r.check(pre_step.is_none() || !used, name, message, help);
-    }
-    Some(Rehearse { iteration, pre_step, estimate, correction })
+    let rehearse = Rehearse { iteration, pre_step, estimate, correction };
+    contradictions::check(r, params, &rehearse);
+    Some(rehearse)
 }
 
 /// The policy, and how its steps are tried out if they are.

@@ -3,6 +3,7 @@
 pub mod admittance;
 pub mod case;
 pub mod converters;
+mod disturbances;
 pub mod flow;
 pub mod host;
 pub mod loads;

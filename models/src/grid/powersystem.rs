@@ -1,16 +1,16 @@
 //! `power-system`: the machines of a grid as a unit; `power-flow`: its voltages.
 use super::{
-    case::{BusType, Case, Governor},
-    flow,
-    machines::{Fault, Machines, Outage, Plan},
+    case::{Case, Governor},
+    disturbances, flow,
+    machines::{Machines, Plan},
     ports, table,
 };
 use crate::{
     equations::start::{Start, under_method, unused_by_method},
     kinds::{
-        Context, Located, Param, ParamError, ParamSpec, ParamType, Params, PortSpec, Ports,
-        UnitKind, ValueType, files,
-        params::{Checked, Entries, Reader, needed, ticks_of, with},
+        Context, Param, ParamError, ParamSpec, ParamType, Params, PortSpec, Ports, UnitKind,
+        ValueType, files,
+        params::{Checked, Entries, Reader, needed, with},
         ports::{event, signal},
     },
     signal::value::{Segment, Value},
@@ -110,7 +110,11 @@ pub(super) fn load_buses(case: &Case) -> Vec<u32> {
     case.buses.iter().filter(|b| b.demand != [0.0; 2]).map(|b| b.id).collect()
 }
 
-fn number(e: &Entries<'_>, key: &str, context: Option<&Context<'_>>) -> Result<f64, ParamError> {
+pub(super) fn number(
+    e: &Entries<'_>,
+    key: &str,
+    context: Option<&Context<'_>>,
+) -> Result<f64, ParamError> {
     let span = e.get(key).map_or(e.span.clone(), |p| p.span.clone());
     let named = |t: &str| context.and_then(|c| (c.constants)(t.trim()));
     match e.get(key).map(|p| &p.value) {
@@ -118,127 +122,6 @@ fn number(e: &Entries<'_>, key: &str, context: Option<&Context<'_>>) -> Result<f
         Some(Param::Int(k)) => Ok(*k as f64),
         Some(Param::Text(t)) if named(t).is_some() => Ok(named(t).unwrap_or_default()),
         _ => Err(ParamError::at(span, format!("`{key}` is no number")).help("give a number")),
-    }
-}
-
-fn instant(e: &Entries<'_>, key: &str, context: &Context<'_>) -> Result<i64, ParamError> {
-    match e.get(key) {
-        Some(p) => match ticks_of(p, context)? {
-            ticks if ticks > 0 => Ok(ticks),
-            _ => Err(ParamError::at(p.span.clone(), format!("`{key}` must come after the start"))
-                .help("the run starts in equilibrium; give a later time, such as \"1 ms\"")),
-        },
-        None => Err(ParamError::at(e.span.clone(), format!("`{key}` is missing"))
-            .help("give a time such as \"1 s\"")),
-    }
-}
-
-/// Reads `trips`, `fault` and `outages`.
-fn disturbances(
-    params: &Params,
-    case: &Case,
-    context: &Context<'_>,
-    plan: &mut Plan,
-    errors: &mut Vec<ParamError>,
-) {
-    let place = |e: &Entries<'_>, key: &str| -> Result<(u32, usize), ParamError> {
-        let given = number(e, key, Some(context))?;
-        let bus = given as u32;
-        let known = if f64::from(bus) == given {
-            case.place(bus).and_then(|k| match case.buses[k].ty {
-                BusType::Isolated => Err(format!("bus {bus} is isolated (type 4)")),
-                _ => Ok(k),
-            })
-        } else {
-            Err(format!("{given} is no number of a bus"))
-        };
-        let place = known.map_err(|why| {
-            ParamError::at(e.span.clone(), why).help("name a bus of the network file")
-        })?;
-        Ok((bus, place))
-    };
-    let trip = |p: &Located<Param>, errors: &mut Vec<ParamError>| {
-        let e = Entries::new(p, &["bus", "at"], errors)?;
-        let read = || -> Result<(i64, usize), ParamError> {
-            let (bus, place) = place(&e, "bus")?;
-            let machine = case.machines.iter().position(|m| m.bus == place).ok_or_else(|| {
-                ParamError::at(e.span.clone(), format!("there is no machine at bus {bus}"))
-                    .help("trip a machine of the network file")
-            })?;
-            Ok((instant(&e, "at", context)?, machine))
-        };
-        read().map_err(|why| errors.push(why)).ok()
-    };
-    for p in tables(params, "trips", errors) {
-        let Some((at, machine)) = trip(p, errors) else { continue };
-        if plan.trips.iter().any(|&(_, other)| other == machine) {
-            let bus = case.buses[case.machines[machine].bus].id;
-            let what = format!("the machine at bus {bus} trips twice");
-            errors.push(ParamError::at(p.span.clone(), what).help("remove one of the two"));
-        }
-        plan.trips.push((at, machine));
-    }
-    for p in tables(params, "fault", errors) {
-        let keys = &["bus", "reactance", "from", "to"];
-        let Some(e) = Entries::new(p, keys, errors) else { continue };
-        let read = || -> Result<Fault, ParamError> {
-            let reactance = number(&e, "reactance", Some(context))?;
-            let ticks = [instant(&e, "from", context)?, instant(&e, "to", context)?];
-            if !(reactance > 0.0 && reactance.is_finite()) || ticks[1] <= ticks[0] {
-                let what = "a fault needs a reactance above zero and an end after its start";
-                let error = ParamError::at(e.span.clone(), what);
-                return Err(error.help("see `reactance`, `from`, `to`"));
-            }
-            Ok(Fault { bus: place(&e, "bus")?.1, reactance, ticks })
-        };
-        read().map_or_else(|why| errors.push(why), |fault| plan.faults.push(fault));
-    }
-    for p in tables(params, "outages", errors) {
-        let keys = &["from", "to", "circuit", "at", "until"];
-        let Some(e) = Entries::new(p, keys, errors) else { continue };
-        let read = || -> Result<Outage, ParamError> {
-            let ((from, a), (to, b)) = (place(&e, "from")?, place(&e, "to")?);
-            let circuit = e.get("circuit").map_or(Ok(1.0), |_| number(&e, "circuit", None))?;
-            let between = |k: &usize| [[a, b], [b, a]].contains(&case.branches[*k].ends);
-            let mut all = (0..case.branches.len()).filter(between);
-            let branch = all.nth((circuit - 1.0).max(0.0) as usize).ok_or_else(|| {
-                let what = format!("there is no branch {from} to {to}, circuit {circuit}");
-                ParamError::at(e.span.clone(), what).help("name a branch of the network file")
-            })?;
-            let at = instant(&e, "at", context)?;
-            let until = e.get("until").map(|_| instant(&e, "until", context)).transpose()?;
-            if until.is_some_and(|until| until <= at) {
-                let what = "the branch closes before it opens";
-                return Err(ParamError::at(e.span.clone(), what).help("see `at` and `until`"));
-            }
-            Ok(Outage { branch, ticks: (at, until) })
-        };
-        match read() {
-            Ok(outage) if plan.outages.iter().any(|o| o.branch == outage.branch) => {
-                let what = "this branch has two outages";
-                errors.push(ParamError::at(p.span.clone(), what).help("remove one of the two"));
-            }
-            Ok(outage) => plan.outages.push(outage),
-            Err(why) => errors.push(why),
-        }
-    }
-}
-
-/// The tables of a parameter: a list of them, or a single one.
-fn tables<'a>(
-    params: &'a Params,
-    name: &str,
-    errors: &mut Vec<ParamError>,
-) -> &'a [Located<Param>] {
-    match params.get(name) {
-        Some(Located { value: Param::List(list), .. }) => list,
-        Some(p @ Located { value: Param::Table(_), .. }) => std::slice::from_ref(p),
-        Some(p) if p.value != Param::Text(String::new()) => {
-            let what = format!("`{name}` is no table or list of tables");
-            errors.push(ParamError::at(p.span.clone(), what).help("write [{ bus = 16, … }]"));
-            &[]
-        }
-        _ => &[],
     }
 }
 
@@ -275,7 +158,7 @@ fn plan(params: &Params, case: &Case, context: &Context<'_>) -> Checked<Plan> {
     let once = sorted.windows(2).all(|pair| pair[0] != pair[1]);
     r.check(once, "thresholds", "a threshold stands twice", "remove one of the two");
     let mut errors = Vec::new();
-    disturbances(params, case, context, &mut plan, &mut errors);
+    disturbances::read(params, case, context, &mut plan, &mut errors);
     r.extend(errors);
     r.finish(plan)
 }

@@ -309,18 +309,7 @@ impl Reader<'_> {
             }
         };
         let by_rate = uses.contains(&"mean") && self.given("rate");
-        for name in ["rate", "mean", "deviation", "low", "high", "mode", "stages", "probability"] {
-            let used = uses.contains(&name) && !(by_rate && name == "mean");
-            let used = used || (by_rate && name == "rate");
-            if used && !self.given(name) {
-                let alternative = if name == "mean" { " or `rate`" } else { "" };
-                let message = format!("distribution \"{shape}\" needs `{name}`{alternative}");
-                self.check(false, "distribution", message, &format!("add {name} = …"));
-            } else if !used && self.given(name) {
-                let message = format!("distribution \"{shape}\" does not use `{name}` here");
-                self.check(false, name, message, "remove it, or choose another distribution");
-            }
-        }
+        self.check_uses(&shape, uses, by_rate);
         if !self.errors.is_empty() {
             return Distribution::Constant(1.0);
         }
@@ -363,6 +352,22 @@ impl Reader<'_> {
             self.check(lowest >= 0.0, name, message, "give a positive number");
         }
         d
+    }
+
+    /// Checks that all parameters of a shape are given, and none of another one.
+    fn check_uses(&mut self, shape: &str, uses: &[&str], by_rate: bool) {
+        for name in ["rate", "mean", "deviation", "low", "high", "mode", "stages", "probability"] {
+            let used = uses.contains(&name) && !(by_rate && name == "mean");
+            let used = used || (by_rate && name == "rate");
+            if used && !self.given(name) {
+                let alternative = if name == "mean" { " or `rate`" } else { "" };
+                let message = format!("distribution \"{shape}\" needs `{name}`{alternative}");
+                self.check(false, "distribution", message, &format!("add {name} = …"));
+            } else if !used && self.given(name) {
+                let message = format!("distribution \"{shape}\" does not use `{name}` here");
+                self.check(false, name, message, "remove it, or choose another distribution");
+            }
+        }
     }
 
     /// The stream for `purpose` of this unit.

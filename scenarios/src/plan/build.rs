@@ -3,7 +3,7 @@ use super::{
     UnitInfo,
     evaluate::Evaluator,
     session::Session,
-    tree::{Body, End, GroupPort, Tree, dotted, member_name},
+    tree::{Body, End, Group, GroupPort, Tree, dotted, member_name},
 };
 use crate::{diagnostics::Mistake, result::Results};
 use std::{collections::HashMap, rc::Rc, sync::Arc};
@@ -157,6 +157,16 @@ struct Builder<'a> {
     wiring: Wiring,
 }
 
+/// Inputs and outputs of a group, or those of its master in their place.
+fn port_names(g: &Group, master: Option<&Ports>) -> [Vec<String>; 2] {
+    let own = |ports: &[GroupPort]| ports.iter().map(|p| p.spec.name.clone()).collect();
+    let of = |ports: &[PortSpec]| ports.iter().map(|p| p.name.clone()).collect();
+    match master {
+        None => [own(&g.inputs), own(&g.outputs)],
+        Some(ports) => [of(&ports.inputs), of(&ports.outputs)],
+    }
+}
+
 impl<'a> Builder<'a> {
     fn new(tree: &'a Tree, numbering: &Numbering, session: &'a Session) -> Self {
         Self { tree, session, wiring: Wiring::new(tree, numbering) }
@@ -170,12 +180,7 @@ impl<'a> Builder<'a> {
     fn without(&self, master: Option<(u32, &Ports)>, at: u32) -> Coupled<Value> {
         let g = &self.tree.groups[at as usize];
         let mut model = Coupled::new();
-        let specs = |own: &[GroupPort]| own.iter().map(|p| p.spec.name.clone()).collect();
-        let names = |list: &[PortSpec]| list.iter().map(|p| p.name.clone()).collect();
-        let (inputs, outputs): (Vec<String>, Vec<String>) = match master {
-            None => (specs(&g.inputs), specs(&g.outputs)),
-            Some((_, ports)) => (names(&ports.inputs), names(&ports.outputs)),
-        };
+        let [inputs, outputs] = port_names(g, master.map(|m| m.1));
         let inputs: Vec<InPort<Value>> = inputs.into_iter().map(|n| model.add_input(n)).collect();
         let outputs: Vec<OutPort<Value>> =
             outputs.into_iter().map(|n| model.add_output(n)).collect();

@@ -99,19 +99,14 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
     let sequenced = couplings::sequenced(&params);
     let mut lines = lines(tree, group, &place, (forward, sequenced));
     let echoes = echoes(tree, group, &units);
-    for (from, to) in &echoes {
+    for (from, _) in &echoes {
         // Of its own, if each receiver has one.
         let own = sequenced.then_some((from.child, from.member));
         lines.entry((*from, own)).or_default();
-        let g = &tree.groups[group as usize];
-        if let Some(w) = g.wires.iter().find(|w| w.to == *to) {
-            let port = &tree.port(g.body(*to), true, to.port).name;
-            let message = format!("`{}.{port}` hears its own unit", g.name_of(*to));
-            let span = w.connection.map_or(&coupling.name.span, |c| g.span(c));
-            let mistake = Mistake::new("coupling", span, message);
-            session.report(mistake.help("delete this connection: the coupling makes its own"));
-            return;
-        }
+    }
+    let g = &tree.groups[group as usize];
+    if hears_itself(g, (tree, session), coupling, &echoes) {
+        return;
     }
     if lines.is_empty() {
         let message = "there is no signal for this coupling";
@@ -120,7 +115,6 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
         session.report(Mistake::new("coupling", &coupling.name.span, message).help(help));
         return;
     }
-    let g = &tree.groups[group as usize];
     if params.get("pre_step").is_some() && !g.inputs.is_empty() {
         let message = "`pre_step` finds inputs for whole steps, but its group has inputs";
         let help = "what comes in between would end them: move the coupling to the group around, or use \
@@ -133,40 +127,14 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
         return;
     }
     warn_of_loose_power(g, (tree, group, session), &params, &lines);
-    let links = |m: &Member| {
-        let body = g.children[m.0 as usize].members[m.1 as usize];
-        below(tree, body).iter().any(|&u| !tree.units[u as usize].links.is_empty())
-    };
-    if units.iter().any(links) {
-        let used = couplings::SCHEMES.iter().filter(|s| s.used(&params));
-        for s in used {
-            let Some((why, instead)) = s.refused_by_links(Some(&params)) else { continue };
-            let span = span_of(coupling, s.key);
-            let message = format!("`{}` and [[link]] contradict each other: {why}", s.key);
-            session.report(Mistake::new("coupling", span, message).help(format!("take {instead}")));
-            return;
-        }
-        if params.get("iterate").is_some() {
-            session.warn(span_of(coupling, "iterate"), LATE_LINKS);
-        }
+    if refuses_links(g, (tree, session), coupling, &params, &units) {
+        return;
     }
+    let lists = hidden_lists(g, tree, &lines, sequenced.then_some(&sequence[..]));
     let span = &coupling.name.span;
-    let list = |all: Vec<Param>| {
+    for (key, all) in lists {
         let all = all.into_iter().map(|p| Located::new(p, span.clone())).collect();
-        Located::new(Param::List(all), span.clone())
-    };
-    let title = |(end, _): &Way| Param::Text(signal(g, tree, *end));
-    params.values.push((SIGNALS.to_owned(), list(lines.keys().map(title).collect())));
-    if sequenced {
-        let name = |&(child, member): &Member| g.name_of(End { child, member, port: 0 });
-        let at = |member: Member| Param::Int(place.get(&member).map_or(0, |&k| k as i64));
-        let [members, from, to] = couplings::TEAM.map(str::to_owned);
-        let names = sequence.iter().map(|m| Param::Text(name(m))).collect();
-        params.values.push((members, list(names)));
-        let sources = lines.keys().map(|(end, _)| at((end.child, end.member))).collect();
-        params.values.push((from, list(sources)));
-        let receivers = lines.keys().filter_map(|(_, to)| to.map(at)).collect();
-        params.values.push((to, list(receivers)));
+        params.values.push((key.to_owned(), Located::new(Param::List(all), span.clone())));
     }
     match KIND.ports(&params) {
         Ok(mut ports) => {
@@ -177,6 +145,73 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
         }
         Err(errors) => session.unit_errors(&coupling.name.span, NAME, errors),
     }
+}
+
+/// Parameters of a master that no scenario gives: its signals and, of a `sequence`, its members with the places
+/// of sources and receivers among these.
+fn hidden_lists(
+    g: &Group,
+    tree: &Tree,
+    lines: &Lines,
+    sequence: Option<&[Member]>,
+) -> Vec<(&'static str, Vec<Param>)> {
+    let title = |(end, _): &Way| Param::Text(signal(g, tree, *end));
+    let mut lists = vec![(SIGNALS, lines.keys().map(title).collect())];
+    if let Some(sequence) = sequence {
+        let name = |&(child, member): &Member| g.name_of(End { child, member, port: 0 });
+        let place: HashMap<Member, i64> = sequence.iter().copied().zip(0..).collect();
+        let at = |member: Member| Param::Int(place.get(&member).copied().unwrap_or(0));
+        let [members, from, to] = couplings::TEAM;
+        lists.push((members, sequence.iter().map(|m| Param::Text(name(m))).collect()));
+        lists.push((from, lines.keys().map(|(end, _)| at((end.child, end.member))).collect()));
+        lists.push((to, lines.keys().filter_map(|(_, to)| to.map(at)).collect()));
+    }
+    lists
+}
+
+/// Reports a connection beside an echo that the coupling makes itself.
+fn hears_itself(
+    g: &Group,
+    (tree, session): (&Tree, &Session),
+    coupling: &CouplingDecl,
+    echoes: &[(End, End)],
+) -> bool {
+    let mut connected = echoes.iter().filter_map(|(_, to)| g.wires.iter().find(|w| w.to == *to));
+    let Some(w) = connected.next() else { return false };
+    let port = &tree.port(g.body(w.to), true, w.to.port).name;
+    let message = format!("`{}.{port}` hears its own unit", g.name_of(w.to));
+    let span = w.connection.map_or(&coupling.name.span, |c| g.span(c));
+    let mistake = Mistake::new("coupling", span, message);
+    session.report(mistake.help("delete this connection: the coupling makes its own"));
+    true
+}
+
+/// Reports a scheme that cannot be used where units share events.
+fn refuses_links(
+    g: &Group,
+    (tree, session): (&Tree, &Session),
+    coupling: &CouplingDecl,
+    params: &Params,
+    units: &[Member],
+) -> bool {
+    let has_links = |m: &Member| {
+        let body = g.children[m.0 as usize].members[m.1 as usize];
+        below(tree, body).iter().any(|&u| !tree.units[u as usize].links.is_empty())
+    };
+    if !units.iter().any(has_links) {
+        return false;
+    }
+    for s in couplings::SCHEMES.iter().filter(|s| s.used(params)) {
+        let Some((why, instead)) = s.refused_by_links(Some(params)) else { continue };
+        let span = span_of(coupling, s.key);
+        let message = format!("`{}` and [[link]] contradict each other: {why}", s.key);
+        session.report(Mistake::new("coupling", span, message).help(format!("take {instead}")));
+        return true;
+    }
+    if params.get("iterate").is_some() {
+        session.warn(span_of(coupling, "iterate"), LATE_LINKS);
+    }
+    false
 }
 
 /// Reports a signal of `power` that several coupled units hear: each of them would be told another quotient.

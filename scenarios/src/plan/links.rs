@@ -34,7 +34,7 @@ pub(super) struct Resolved {
     pub members: Vec<(String, End, u32)>,
     pub variables: Vec<(u32, String)>,
     pub when: Located<String>,
-    pub resets: Vec<Vec<(Located<String>, Located<String>)>>,
+    pub resets: Vec<Resets>,
     /// Per member.
     pub detection: Vec<Detection>,
     pub believed: bool,
@@ -83,18 +83,21 @@ fn remedy(error: &ExprError) -> Option<&'static str> {
     }
 }
 
-fn resolve(tree: &Tree, group: u32, link: &LinkDecl, session: &Session) -> Option<Resolved> {
-    let g = &tree.groups[group as usize];
-    let scope = Rc::clone(&g.scope);
-    let eval = Evaluator::new(session, &scope, &[]);
+/// The members of a link in path order: name in the texts, child and member, unit.
+fn members(
+    tree: &Tree,
+    g: &Group,
+    link: &LinkDecl,
+    eval: &Evaluator<'_>,
+) -> Option<Vec<(String, End, u32)>> {
     let refuse = |span, message: String, help: &str| {
-        session.report(Mistake::new("link", span, message).help(help));
+        eval.session.report(Mistake::new("link", span, message).help(help));
         None
     };
     let mut members: Vec<(String, End, u32)> = Vec::new();
     let mut known = true;
     for (step, text) in &link.units {
-        let Some((child, found)) = connect::members(g, step, &eval) else {
+        let Some((child, found)) = connect::members(g, step, eval) else {
             known = false;
             continue;
         };
@@ -126,6 +129,43 @@ fn resolve(tree: &Tree, group: u32, link: &LinkDecl, session: &Session) -> Optio
         return refuse(span, message, "name at least two units: units = [\"a\", \"b\"]");
     }
     members.sort_by_key(|(_, end, _)| *end);
+    Some(members)
+}
+
+/// Variables and formulas of a reset.
+type Resets = Vec<(Located<String>, Located<String>)>;
+
+/// The resets of a link by member.
+fn resets(link: &LinkDecl, names: &Names<'_>, session: &Session) -> Option<Vec<Resets>> {
+    let mut resets = vec![Vec::new(); names.members.len()];
+    let mut good = true;
+    for (target, text) in &link.reset {
+        if let Err(errors) = Expr::parse(&text.value, names) {
+            session.expression_where(text, &errors, remedy);
+            good = false;
+        }
+        match names.split(&target.value) {
+            Some((member, variable)) if names.known[member].contains_key(variable) => {
+                let variable = Located::new(variable.to_owned(), target.span.clone());
+                resets[member].push((variable, text.clone()));
+            }
+            _ => {
+                let message =
+                    format!("link `{}` resets the unknown `{}`", link.name.value, target.value);
+                let help = did_you_mean(&target.value, expr::Scope::names(names), "variables");
+                session.report(Mistake::new("link", &target.span, message).help(help));
+                good = false;
+            }
+        }
+    }
+    good.then_some(resets)
+}
+
+fn resolve(tree: &Tree, group: u32, link: &LinkDecl, session: &Session) -> Option<Resolved> {
+    let g = &tree.groups[group as usize];
+    let scope = Rc::clone(&g.scope);
+    let eval = Evaluator::new(session, &scope, &[]);
+    let members = members(tree, g, link, &eval)?;
     let known: Vec<BTreeMap<String, Option<String>>> = members
         .iter()
         .map(|(_, _, u)| {
@@ -142,26 +182,7 @@ fn resolve(tree: &Tree, group: u32, link: &LinkDecl, session: &Session) -> Optio
         session.expression_where(&link.when, &errors, remedy);
         good = false;
     }
-    let mut resets = vec![Vec::new(); members.len()];
-    for (target, text) in &link.reset {
-        if let Err(errors) = Expr::parse(&text.value, &names) {
-            session.expression_where(text, &errors, remedy);
-            good = false;
-        }
-        match names.split(&target.value) {
-            Some((member, variable)) if known[member].contains_key(variable) => {
-                let variable = Located::new(variable.to_owned(), target.span.clone());
-                resets[member].push((variable, text.clone()));
-            }
-            _ => {
-                let message =
-                    format!("link `{}` resets the unknown `{}`", link.name.value, target.value);
-                let help = did_you_mean(&target.value, expr::Scope::names(&names), "variables");
-                session.report(Mistake::new("link", &target.span, message).help(help));
-                good = false;
-            }
-        }
-    }
+    let resets = resets(link, &names, session);
     let priority = match &link.priority {
         Some(node) => eval.whole(node, "`priority`"),
         None => Some(0),
@@ -171,10 +192,13 @@ fn resolve(tree: &Tree, group: u32, link: &LinkDecl, session: &Session) -> Optio
     let models = models(link, &names, session);
     let resets_told = resets_told(link, session);
     let (priority, detection, models, resets_told) = (priority?, detection?, models?, resets_told?);
+    let resets = resets?;
     let variables: Vec<(u32, String)> = names.used.borrow().iter().cloned().collect();
     if good && variables.is_empty() {
         let message = format!("link `{}` uses no variable of its members", link.name.value);
-        return refuse(&link.when.span, message, "compare variables, as in \"a.x >= b.x\"");
+        let mistake = Mistake::new("link", &link.when.span, message);
+        session.report(mistake.help("compare variables, as in \"a.x >= b.x\""));
+        return None;
     }
     let (name, when) = (link.name.value.clone(), link.when.clone());
     let believed = link.detectors.is_some();

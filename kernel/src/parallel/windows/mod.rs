@@ -60,6 +60,7 @@ pub(super) use apart::ranks;
 use crew::{Crew, Ending, Leader};
 pub(super) use part::Done;
 use std::{
+    ops::ControlFlow,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{Mutex, PoisonError},
 };
@@ -98,25 +99,9 @@ impl<M: Message> Simulation<M> {
                 statistics.sequential_cycles += 1;
                 continue;
             }
-            let (network, keys) = (&self.core.network, &self.core.keys);
-            let deal = Deal::of(self.deal.take(), settings, keys, network);
-            let tracks = deal.tracks.clone();
-            let apart = Apart::of(self, &deal.parts, settings.workers.max(1));
-            self.deal = Some(deal);
-            let apart = match apart {
-                Ok(apart) if middle && !apart.layout.is_in_step() => {
-                    self.apart = Some(apart);
-                    continue;
-                }
-                apart => apart,
-            };
-            let saved = apart.and_then(|mut apart| match self.save_again(apart.saved.take()) {
-                Ok(saved) => Ok((apart, saved)),
-                Err(CheckpointError::Unit { path, .. }) => Err(path),
-                Err(other) => Err(other.to_string()),
-            });
-            let (mut apart, saved) = match saved {
-                Ok(both) => both,
+            let (mut apart, tracks, saved) = match self.saved_parts(settings, middle) {
+                Ok(Some(all)) => all,
+                Ok(None) => continue,
                 Err(path) => {
                     statistics.no_lookahead = Some(path);
                     break;
@@ -132,34 +117,16 @@ impl<M: Message> Simulation<M> {
             stretch = if ending.is_planned() { MOST.min(2 * stretch) } else { FIRST };
             let transitions = statistics.committed - committed;
             if ending.is_planned() {
-                if let Some(deal) = &mut self.deal
-                    && deal.balance.is_due(transitions)
-                    && !apart.layout.is_in_step()
-                {
-                    let [executed, took] = &mut apart.work;
-                    if deal.balance.is_uneven(executed, took) {
-                        let (network, parts) = (&self.core.network, &apart.layout.parts);
-                        statistics.migrated += deal.even_out(network, parts, took);
-                    }
-                    executed.fill(0);
-                    took.fill(0);
-                }
+                statistics.migrated += self.even_out(&mut apart, transitions);
                 apart.saved = Some(saved);
                 self.apart = Some(apart);
-                match ending {
-                    Ending::Reached if limit == end => break,
-                    // Then comes an injection.
-                    Ending::Reached => self.sequentially(limit, 1, end)?,
-                    Ending::Poor => {
-                        let lap = Lap { transitions, nanoseconds: pace.now() - start };
-                        let ended = self.rest(end, (since, lap), &mut pace, &mut statistics)?;
-                        if matches!(ended, Ended::Stopped(_)) {
-                            return Ok((ended, statistics));
-                        }
-                    }
-                    _ => {}
+                let lap = Lap { transitions, nanoseconds: pace.now() - start };
+                let run = ((since, lap), &mut pace, &mut statistics);
+                match self.after_window(ending, (limit, end), run)? {
+                    ControlFlow::Continue(()) => continue,
+                    ControlFlow::Break(None) => break,
+                    ControlFlow::Break(Some(ended)) => return Ok((ended, statistics)),
                 }
-                continue;
             }
             self.again(&saved, told)?;
             match ending {
@@ -177,6 +144,69 @@ impl<M: Message> Simulation<M> {
             }
         }
         Ok((self.run_through(end)?, statistics))
+    }
+
+    /// Goes on after a window that ended as planned: breaks at the end of the run, or with the reason for which
+    /// an observer stops it.
+    fn after_window(
+        &mut self,
+        ending: Ending,
+        (limit, end): (i64, i64),
+        (lap, pace, statistics): ((i64, Lap), &mut Pace, &mut Statistics),
+    ) -> Result<ControlFlow<Option<Ended>>, RunError> {
+        match ending {
+            Ending::Reached if limit == end => return Ok(ControlFlow::Break(None)),
+            // Then comes an injection.
+            Ending::Reached => self.sequentially(limit, 1, end)?,
+            Ending::Poor => {
+                let ended = self.rest(end, lap, pace, statistics)?;
+                if matches!(ended, Ended::Stopped(_)) {
+                    return Ok(ControlFlow::Break(Some(ended)));
+                }
+            }
+            _ => {}
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// The models by parts, and their saved state; nothing in the middle of an instant, unless parts go in
+    /// step. The error is the path of a model that makes no promise, or that cannot be saved.
+    fn saved_parts(
+        &mut self,
+        settings: &Settings,
+        middle: bool,
+    ) -> Result<Option<(Apart<M>, Vec<Track>, SavedSimulation<M>)>, String> {
+        let (network, keys) = (&self.core.network, &self.core.keys);
+        let deal = Deal::of(self.deal.take(), settings, keys, network);
+        let tracks = deal.tracks.clone();
+        let apart = Apart::of(self, &deal.parts, settings.workers.max(1));
+        self.deal = Some(deal);
+        let mut apart = apart?;
+        if middle && !apart.layout.is_in_step() {
+            self.apart = Some(apart);
+            return Ok(None);
+        }
+        match self.save_again(apart.saved.take()) {
+            Ok(saved) => Ok(Some((apart, tracks, saved))),
+            Err(CheckpointError::Unit { path, .. }) => Err(path),
+            Err(other) => Err(other.to_string()),
+        }
+    }
+
+    /// Moves models from a worker that has much more to do than the others; how many moved.
+    fn even_out(&mut self, apart: &mut Apart<M>, transitions: u64) -> u64 {
+        let Some(deal) = &mut self.deal else { return 0 };
+        if !deal.balance.is_due(transitions) || apart.layout.is_in_step() {
+            return 0;
+        }
+        let mut migrated = 0;
+        let [executed, took] = &mut apart.work;
+        if deal.balance.is_uneven(executed, took) {
+            migrated = deal.even_out(&self.core.network, &apart.layout.parts, took);
+        }
+        executed.fill(0);
+        took.fill(0);
+        migrated
     }
 
     /// Sequential cycles up to a tick, and so many more.

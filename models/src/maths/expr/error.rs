@@ -152,86 +152,82 @@ impl ExprError {
     /// The remedy, where there is something to say beyond the message.
     pub fn help(&self) -> Option<String> {
         let text = match self {
-            Self::Empty { .. } => "write a number, a variable or a formula".into(),
-            Self::TooLong { .. } | Self::TooDeep { .. } => {
-                "name parts of it as variables of their own".into()
-            }
-            Self::UnexpectedCharacter { found, .. } => match found {
-                '=' => "write `==` to compare".into(),
-                '&' => "write `and` or `&&`".into(),
-                '|' => "write `or` or `||`; the absolute value is `abs(x)`".into(),
-                '\u{2212}' | '\u{2013}' => "write the minus sign as `-`".into(),
-                '\u{00b7}' | '\u{00d7}' => "write the product as `*`".into(),
-                '%' => "write the remainder as `mod(a, b)`".into(),
-                '{' | '}' => "group with `(` and `)`".into(),
-                _ => return None,
-            },
-            Self::Reversed { right, .. } => format!("write `{right}`"),
-            Self::NumberTooLarge { .. } => "the largest number is about 1.8e308".into(),
             Self::UnexpectedToken { expected, found, .. } => match (*expected, found.as_str()) {
                 (OPERATOR, "then" | "else") => "a conditional starts with `if`".into(),
                 (OPERATOR, ",") => "only the arguments of a function are separated by `,`".into(),
                 (OPERATOR, _) => "a product needs its `*`".into(),
                 _ => return None,
             },
-            Self::UnexpectedEnd { .. } => return None,
+            Self::Reversed { right, .. } => format!("write `{right}`"),
             Self::Unclosed { open, .. } => {
                 format!("add the missing `{}`", if *open == '[' { ']' } else { ')' })
             }
             Self::Unopened { close, .. } => format!("remove this `{close}`"),
-            Self::ChainedComparison { .. } => {
-                "write `a < b and b < c` instead of `a < b < c`".into()
+            Self::UnknownFunction { suggestion: Some(name), .. }
+            | Self::UnknownVariable { suggestion: Some(name), .. } => {
+                format!("did you mean `{name}`?")
             }
-            Self::UnknownFunction { suggestion, .. } => match suggestion {
-                Some(name) => format!("did you mean `{name}`?"),
-                None => "if it is a variable, the product needs its `*`".into(),
-            },
-            Self::UnknownVariable { suggestion, .. } => match suggestion {
-                Some(name) => format!("did you mean `{name}`?"),
-                None => return None,
-            },
             Self::FunctionWithoutArguments { name, .. } => format!("write `{name}(...)`"),
-            Self::ArgumentCount { .. } => return None,
-            Self::ExpectedNumber { .. } => "`if c then 1 else 0` turns a condition into a number; \
-                                            `step(x)` is 1 where x >= 0"
-                .into(),
-            Self::ExpectedCondition { .. } => {
-                "compare the number with something, as in `x > 0`".into()
-            }
-            Self::BadIndex { .. } => "indices may use numbers and named constants only".into(),
             Self::OutOfRange { base, .. } => format!(
                 "define the boundary case, as in let = {{ \"{base}[0]\" = \"1\" }}, or give the \
                  first and last element a formula of their own"
             ),
-            Self::NotOverRange { .. } => {
-                "ranges go with `sum`, `product`, `min` and `max`: `sum(u[k] for k in 1..=N)`"
-                    .into()
-            }
-            Self::BadRange { .. } => {
-                "`a..b` ends before b, `a..=b` with b; both are constant whole numbers; a part of a \
-                 large sum can be an output of a unit of its own"
-                    .into()
-            }
-            Self::NoCycle { .. } => {
-                "`pre(x)` is the value of x before the events of a cycle: use it in `reset` and \
-                 `emit` of an event, or keep the value in a discrete one"
-                    .into()
-            }
-            Self::NoDraw { .. } => {
-                "random numbers change at events only: draw in `reset` or `emit` of an event, and keep \
-                 the number in a discrete value"
-                    .into()
-            }
-            Self::NoVariable { .. } => "write such as `pre(x)`, and `pre(x) + 1` for a sum".into(),
-            Self::Dimensions { .. } => UNITS.into(),
             Self::BesideScale { other, .. } => format!(
                 "declare `{other}` with its unit, such as \"20 degC\" or \"5 K\"; \"20 degC\" counts as \
                  293.15 in formulas"
             ),
-            Self::NotPure { .. } => {
-                "divide it by a quantity of its own dimension, declared with its unit".into()
+            _ => self.fixed_help()?.into(),
+        };
+        Some(text)
+    }
+
+    /// Remedies that name nothing of the formula.
+    fn fixed_help(&self) -> Option<&'static str> {
+        let text = match self {
+            Self::Empty { .. } => "write a number, a variable or a formula",
+            Self::TooLong { .. } | Self::TooDeep { .. } => {
+                "name parts of it as variables of their own"
             }
-            Self::NonFiniteConstant { .. } => "constants must be finite".into(),
+            Self::UnexpectedCharacter { found, .. } => match found {
+                '=' => "write `==` to compare",
+                '&' => "write `and` or `&&`",
+                '|' => "write `or` or `||`; the absolute value is `abs(x)`",
+                '\u{2212}' | '\u{2013}' => "write the minus sign as `-`",
+                '\u{00b7}' | '\u{00d7}' => "write the product as `*`",
+                '%' => "write the remainder as `mod(a, b)`",
+                '{' | '}' => "group with `(` and `)`",
+                _ => return None,
+            },
+            Self::NumberTooLarge { .. } => "the largest number is about 1.8e308",
+            Self::ChainedComparison { .. } => "write `a < b and b < c` instead of `a < b < c`",
+            Self::UnknownFunction { .. } => "if it is a variable, the product needs its `*`",
+            Self::ExpectedNumber { .. } => {
+                "`if c then 1 else 0` turns a condition into a number; `step(x)` is 1 where x >= 0"
+            }
+            Self::ExpectedCondition { .. } => "compare the number with something, as in `x > 0`",
+            Self::BadIndex { .. } => "indices may use numbers and named constants only",
+            Self::NotOverRange { .. } => {
+                "ranges go with `sum`, `product`, `min` and `max`: `sum(u[k] for k in 1..=N)`"
+            }
+            Self::BadRange { .. } => {
+                "`a..b` ends before b, `a..=b` with b; both are constant whole numbers; a part of a \
+                 large sum can be an output of a unit of its own"
+            }
+            Self::NoCycle { .. } => {
+                "`pre(x)` is the value of x before the events of a cycle: use it in `reset` and \
+                 `emit` of an event, or keep the value in a discrete one"
+            }
+            Self::NoDraw { .. } => {
+                "random numbers change at events only: draw in `reset` or `emit` of an event, and keep \
+                 the number in a discrete value"
+            }
+            Self::NoVariable { .. } => "write such as `pre(x)`, and `pre(x) + 1` for a sum",
+            Self::Dimensions { .. } => UNITS,
+            Self::NotPure { .. } => {
+                "divide it by a quantity of its own dimension, declared with its unit"
+            }
+            Self::NonFiniteConstant { .. } => "constants must be finite",
+            _ => return None,
         };
         Some(text)
     }

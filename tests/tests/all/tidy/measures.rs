@@ -12,7 +12,7 @@ use syn::{
 const LARGEST_CIRCLE: [(&str, usize); 2] = [("kernel/src", 25), ("models/src", 6)];
 
 /// Functions of more than 70 lines in the sources of all crates, as [`Functions`] counts them.
-const LONG_FUNCTIONS: usize = 14;
+const LONG_FUNCTIONS: usize = 0;
 
 /// Items of `models` that its users can name: types, traits, functions, constants, kinds. Modules,
 /// methods and fields do not count.

@@ -1,6 +1,6 @@
 //! Steps with error control, and explicit Runge-Kutta: the pairs, and the two with fixed steps.
 
-use super::{Method, OdeSystem, Solver, StepError, StepInfo};
+use super::{Method, OdeSystem, Options, Solver, StepError, StepInfo};
 use crate::solve::ode::{
     control::Interpolant,
     tableau::{A, BOGACKI, C, D, E, EXTRA_A, EXTRA_C, QUINTIC, RK4},
@@ -59,6 +59,18 @@ struct Stages<'a, S: ?Sized, const N: usize> {
 }
 
 impl<S: OdeSystem + ?Sized, const N: usize> Stages<'_, S, N> {
+    /// The error in units of the tolerance: the root of its mean square over the states.
+    #[inline(always)]
+    fn error(&self, options: &Options, weights: &[f64], y: &[f64], k: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        combine::<N>(self.n, weights, k, |i, e| {
+            let magnitude = options.magnitude(i, self.x[i], y[i]);
+            let ratio = self.h * e / options.scale(i, magnitude);
+            sum += ratio * ratio;
+        });
+        (sum / self.n.max(1) as f64).sqrt()
+    }
+
     /// `y = x + h Σ weights k`, and its slope at `at` in row `slot` of `k`; gives the first state
     /// whose slope is not finite.
     #[inline(always)]
@@ -265,12 +277,7 @@ impl Solver {
         if let Some(bad) = stages.slope(y, k, last, t1)? {
             return Ok(bad);
         }
-        let mut sum = 0.0;
-        combine::<N>(n, errors, k, |i, e| {
-            let ratio = h * e / self.options.scale(i, self.options.magnitude(i, x[i], y[i]));
-            sum += ratio * ratio;
-        });
-        let error = (sum / n.max(1) as f64).sqrt();
+        let error = stages.error(&self.options, errors, y, k);
         if error.is_nan() || error > 1.0 {
             return Ok(Trial::Error(if error.is_finite() { error } else { f64::MAX }));
         }
