@@ -30,12 +30,11 @@ use crate::{
     },
     signal::statistics::UnitStatistics,
     solve::{
-        Dims, Equations, Settings,
+        Dims, Equations, Programs, Settings,
         core::{Advance, Core, Failure, Flips, Held, Scene},
         equations::{Relation, Role},
         ode::{Interval, Locator},
         series::Series,
-        settings::ALGEBRAIC,
         tendency::{Course, Doubt, Tendency},
         watch::watched,
     },
@@ -95,6 +94,42 @@ pub struct Quantised<M: Method<P>, const P: usize> {
     safe: Vec<f64>,
 }
 
+/// The programs of equations that quantised-state methods can expand, or why they cannot.
+fn seen_through<E: Equations>(
+    equations: &E,
+    order: usize,
+) -> Result<(Programs, Functions), &'static str> {
+    let programs = equations.programs().ok_or(
+        "quantised-state methods need the equations' series, but their code looks at values to take its way",
+    )?;
+    let dims = equations.dims();
+    let indicators = Functions::new(dims, &programs.indicators, order);
+    if dims.algebraic > 0 {
+        return Err(
+            "quantised-state methods solve no algebraic equations; use method = \"rodas\", \"taylor\" or \
+                    \"auto\"",
+        );
+    }
+    if indicators.switching.contains(&true) {
+        return Err(
+            "a condition, or what an `abs`, `min`, `max` or `if` compares, has kinks itself (abs, \
+                    min, if, ...), which quantised-state methods do not look at; use the method rk45",
+        );
+    }
+    // What a state switches is seen when that state steps; nothing steps for the time.
+    let driven = |id: VarId| {
+        let at = id.0 as usize;
+        at == 0 || (dims.first_input()..dims.first_discrete()).contains(&at)
+    };
+    if programs.derivatives.degrees(driven).contains(&Degree::Switching) {
+        return Err(
+            "a derivative switches (if, max, ...) with the time or an input, which quantised-state \
+                    methods do not see; leave out switching = \"ignored\", or write the switch as an event",
+        );
+    }
+    Ok((programs, indicators))
+}
+
 impl<M: Method<P>, const P: usize> Quantised<M, P> {
     /// A core for these equations with these quanta, not started yet. `sheet` has the derivatives, if they were
     /// made into one before.
@@ -107,33 +142,8 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         settings: &Settings,
         quanta: Quanta,
     ) -> Result<Self, String> {
-        let programs = equations.programs().ok_or(
-            "quantised-state methods need the equations' series, but their code looks at values \
-             to take its way",
-        )?;
         let dims = equations.dims();
-        if dims.algebraic > 0 {
-            return Err(format!(
-                "quantised-state methods solve no algebraic equations; {ALGEBRAIC}"
-            ));
-        }
-        let indicators = Functions::new(dims, &programs.indicators, P);
-        if indicators.switching.contains(&true) {
-            return Err("a condition, or what an `abs`, `min`, `max` or `if` compares, has kinks itself (abs, \
-                        min, if, ...), which quantised-state methods do not look at; use the method rk45"
-                .into());
-        }
-        // What a state switches is seen when that state steps; nothing steps for the time.
-        let driven = |id: VarId| {
-            let at = id.0 as usize;
-            at == 0 || (dims.first_input()..dims.first_discrete()).contains(&at)
-        };
-        if programs.derivatives.degrees(driven).contains(&Degree::Switching) {
-            return Err("a derivative switches (if, max, ...) with the time or an input, which \
-                        quantised-state methods do not see; leave out switching = \"ignored\", or \
-                        write the switch as an event"
-                .into());
-        }
+        let (programs, indicators) = seen_through(equations, P)?;
         let outputs = Functions::new(dims, &programs.outputs, P);
         let sheet = sheet.unwrap_or_else(|| Sheet::of(equations, &programs));
         let reads = |i: usize| {
@@ -559,11 +569,13 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
             if !scene.connected[port] || (late && !all) {
                 continue;
             }
-            let row = if jumped {
+            let (outputs, sheet) = (&mut self.outputs, &self.engine.system);
+            let (row, _) = if jumped {
                 let inputs = &self.state.engine.inputs;
-                self.outputs.row(port, &Jumped { dims, vars, states: &states, inputs, t: e })
+                let there = Jumped { dims, vars, states: &states, inputs, t: e };
+                outputs.finite_row(port, &there, sheet)
             } else {
-                self.outputs.row(port, &Along { state: &self.state.engine, t: e })
+                outputs.finite_row(port, &Along { state: &self.state.engine, t: e }, sheet)
             };
             let mut length = ROW.min(order + 1);
             while length > 1 && row[length - 1] == 0.0 {

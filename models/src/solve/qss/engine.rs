@@ -535,7 +535,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
     #[cold]
     fn trust(&mut self, j: usize, t: f64, next: f64) -> f64 {
         let view = Noting { along: Along { state: &self.state, t }, moves: Cell::new(false) };
-        let mut f = self.system.derivative(j, &view, &mut self.wide).0;
+        let mut f = self.system.present(j, &view, &mut self.wide).0;
         let known = f.iter().take_while(|c| c.is_finite()).count();
         f[known..].fill(0.0);
         let Variable { quantum, usual, .. } = self.state.variables[j];
@@ -583,7 +583,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         let mut ahead = usual.max(self.shortest).min(apart);
         loop {
             let view = Along { state: &self.state, t: t + ahead };
-            let there = self.system.derivative(j, &view, &mut self.values).0[0];
+            let there = self.system.present(j, &view, &mut self.values).0[0];
             let left_out = ahead * (there - poly::eval(&f[..P], ahead)).abs();
             // What is not a number has to be looked at as well.
             if left_out.is_nan() || left_out > SLACK * quantum {

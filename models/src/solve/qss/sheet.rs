@@ -59,6 +59,22 @@ impl Sheet {
         let derivatives = formulas(&dims, derivatives);
         Self { dims, derivatives, curved, smooth, roots, relations: Vec::new(), resting: false }
     }
+
+    /// A view with the branches that hold there.
+    fn compared<'a, S: Number, V: View<S>>(
+        &self,
+        view: &'a V,
+        scratch: &mut Vec<S>,
+    ) -> Compared<'a, V> {
+        let first = self.dims.first_side() - self.dims.first_discrete();
+        let mut there = Compared { view, first, sides: Vec::new() };
+        // Inner relations come first.
+        for (kind, indicator) in &self.relations {
+            let side = kind.side(indicator.value(&there, scratch).value());
+            there.sides.push(side);
+        }
+        there
+    }
 }
 
 /// A view in which branches are those that hold there.
@@ -119,14 +135,7 @@ impl System for Sheet {
         at: &impl View<S>,
         scratch: &mut Vec<S>,
     ) -> Option<S> {
-        let first = self.dims.first_side() - self.dims.first_discrete();
-        let mut there = Compared { view: at, first, sides: Vec::new() };
-        // Inner relations come first.
-        for (kind, indicator) in &self.relations {
-            let side = kind.side(indicator.value(&there, scratch).value());
-            there.sides.push(side);
-        }
-        Some(self.derivatives[index].value(&there, scratch))
+        Some(self.derivatives[index].value(&self.compared(at, scratch), scratch))
     }
 }
 
@@ -176,6 +185,26 @@ impl Functions {
     /// The series of function `k`.
     pub(super) fn row(&mut self, k: usize, view: &impl View<Series<ROW>>) -> [f64; ROW] {
         self.formulas[k].value(view, &mut self.scratch).0
+    }
+
+    /// As [`row`](Self::row), by the branches that hold there where those that are held have no finite value; with
+    /// zeros for coefficients that are not finite, as a root has at zero. Tells whether there are none.
+    pub(super) fn finite_row(
+        &mut self,
+        k: usize,
+        view: &impl View<Series<ROW>>,
+        sheet: &Sheet,
+    ) -> ([f64; ROW], bool) {
+        let is_finite = |row: &[f64; ROW]| row.iter().all(|c| c.is_finite());
+        let row = self.row(k, view);
+        if is_finite(&row) {
+            return (row, true);
+        }
+        let there = sheet.compared(view, &mut self.scratch);
+        let mut row = self.row(k, &there);
+        let whole = is_finite(&row);
+        row[1..].iter_mut().filter(|c| !c.is_finite()).for_each(|c| *c = 0.0);
+        (row, whole)
     }
 
     /// Whether a row of function `k` is all of it.

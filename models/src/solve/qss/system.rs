@@ -70,4 +70,12 @@ pub trait System: Send + 'static {
         let _ = (index, at, scratch);
         None
     }
+    /// The derivative of state `index`, where branches that have no finite value give way to those that hold.
+    fn present<S: Number>(&self, index: usize, at: &impl View<S>, scratch: &mut Vec<S>) -> S {
+        let f = self.derivative(index, at, scratch);
+        match f.value().is_finite() {
+            true => f,
+            false => self.beyond(index, at, scratch).unwrap_or(f),
+        }
+    }
 }

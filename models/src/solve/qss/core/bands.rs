@@ -20,7 +20,8 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         if self.deaf || !scene.watches(port) {
             return false;
         }
-        let row = self.outputs.row(port, &Along { state: &self.state.engine, t: e });
+        let along = Along { state: &self.state.engine, t: e };
+        let (row, whole) = self.outputs.finite_row(port, &along, &self.engine.system);
         let held = &scene.frame.sent[port];
         let mut gap = [0.0; poly::MAX_DEGREE + 1];
         let own = held.segment.coefficients();
@@ -31,7 +32,13 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         for (gap, own) in gap.iter_mut().zip(row) {
             *gap += own;
         }
-        let trust = self.outputs.trust(port, &row, self.curved(scene)).min(self.longest);
+        let trust = match whole {
+            true => {
+                self.outputs.trust(port, &row, self.curved(scene)).min(self.longest).max(scene.tick)
+            }
+            // It has no series right here.
+            false => scene.tick,
+        };
         let (gap, band) = (&gap[..length.max(ROW)], scene.allowed(row[0]));
         let leave = poly::first_exceed(gap, band, trust);
         // Late in a run the clock may not tell the two times apart.
