@@ -6,6 +6,10 @@
 use super::{OdeSystem, Solver};
 use crate::maths::poly;
 
+fn is_finite(values: &[f64]) -> bool {
+    values.iter().all(|x| x.is_finite())
+}
+
 impl Solver {
     /// How far the states are off from number `first` on, in tolerances, `e` seconds after the begin of the
     /// last step or trial, which is used for `length` seconds. Where the derivatives are not defined
@@ -27,7 +31,11 @@ impl Solver {
             *x = poly::eval(self.path.row(i), e);
         }
         self.statistics.evaluations += 1;
-        let off = system.rhs(t, x, d).and_then(|()| {
+        let mut done = system.rhs(t, x, d);
+        if done.is_ok() && !is_finite(&d[..differential]) {
+            done = self.rate_beyond(system, (t, x), d);
+        }
+        let off = done.and_then(|()| {
             let (moving, residuals) = d.split_at_mut(differential);
             for (i, d) in moving.iter_mut().enumerate() {
                 *d = length * (poly::eval_slope(self.path.row(i), e).1 - *d);
@@ -45,5 +53,23 @@ impl Solver {
         });
         self.scratch.0 = memory;
         largest
+    }
+
+    /// The rate where the branches that are held have no finite value: of a step that began there, so that its series
+    /// are those of the branches that hold. Else the place lies behind an event.
+    #[cold]
+    fn rate_beyond<S: OdeSystem + ?Sized>(
+        &self,
+        system: &mut S,
+        (t, x): (f64, &[f64]),
+        d: &mut [f64],
+    ) -> Result<(), S::Error> {
+        let start: Vec<f64> = (0..x.len()).map(|i| self.path.row(i)[0]).collect();
+        let (mut there, moving) = (vec![0.0; x.len()], system.differential());
+        system.rhs(self.path.start(), &start, &mut there)?;
+        if !is_finite(&there[..moving]) && system.beyond(t, x, &mut there)? {
+            d.copy_from_slice(&there);
+        }
+        Ok(())
     }
 }
