@@ -71,6 +71,7 @@ pub fn build(exchanges: u32) -> (Simulation<Value>, i64) {
         balance: None,
         sequence: None,
         bonds: Vec::new(),
+        answers: Vec::new(),
     };
     let mut top = Coupled::new();
     let coupler = Coupler::new(policy, Timer::due(NEVER, Resolution::default()));

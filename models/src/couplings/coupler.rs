@@ -41,6 +41,10 @@ pub struct Coupler {
     pub(super) exchanges: u64,
     /// How often values went round at this instant.
     rounds: u32,
+    /// First and last micro-step at which receivers were told something at the instant of the last exchange.
+    told: Option<[u32; 2]>,
+    /// Tick of the last jump of a source that was no answer.
+    jumped: i64,
     /// Whether relaxation has held part of a change back.
     unsettled: bool,
     /// A shared event has been refuted, in which receivers believed by what they were told.
@@ -74,6 +78,9 @@ pub struct Policy {
     pub sequence: Option<Sequence>,
     /// Pairs of effort and flow whose energy tells the error of a step, instead of what was missed.
     pub bonds: Vec<[u16; 2]>,
+    /// Per signal, the most units that pass what is told on to it at the same instant; 0 where it follows nothing
+    /// that is told at once.
+    pub answers: Vec<u32>,
 }
 
 /// Fixed-point iteration over what units with feed-through answer at the instant of an exchange.
@@ -137,6 +144,8 @@ impl Coupler {
             planned: NEVER,
             exchanges: 0,
             rounds: 0,
+            told: None,
+            jumped: -1,
             unsettled: false,
             refuted: false,
         }
@@ -175,6 +184,9 @@ impl Coupler {
         self.planned = self.policy.pace.next(now, ratio);
         self.look_ahead(now, elapsed);
         let again = self.exchanges > 0 && now == self.last;
+        if !again {
+            self.told = None;
+        }
         self.rounds = if again { self.rounds + 1 } else { 0 };
         let settling = self.policy.settles.filter(|s| again && s.relaxation < 1.0);
         self.unsettled = false;
@@ -279,13 +291,15 @@ impl Coupler {
         let (timer, now) = (self.timer, self.timer.now());
         let answers = self.exchanges > 0 && now == self.last;
         let settling = self.policy.settles.filter(|_| answers);
-        let interrupts = self.policy.interrupts && !answers;
+        let micro = fx.now().micro;
         let mut urgent = false;
         for (port, value) in bag.iter() {
+            let answer = answers && self.is_answer(port, micro);
             let Some(line) = self.lines.get_mut(usize::from(port)) else { continue };
             let first = !line.heard();
             let before = if settling.is_some() { line.value(now, &timer) } else { 0.0 };
-            let jumped = line.hear(value, answers, &timer);
+            // What answers to a jump jumps as well.
+            let jumped = line.hear(value, answer && self.jumped != now, &timer);
             if !line.is_finite() {
                 let name = self.policy.name(port);
                 fx.fail(format!("the coupled signal `{name}` is not finite"));
@@ -298,13 +312,30 @@ impl Coupler {
                 }
                 goes_on
             } else {
-                interrupts
+                self.policy.interrupts && !answer
             };
+            if jumped && !answer {
+                self.jumped = now;
+            }
             let asked = is_refresh(value);
             self.refuted |= asked;
             urgent |= first || asked || (jumped && passed_on);
         }
-        urgent && self.lines.iter().all(Line::heard)
+        let due = urgent && self.lines.iter().all(Line::heard);
+        // Else two rounds would overtake each other, and each would be relaxed by values of the other.
+        let told_now = self.told.is_some_and(|[_, last]| last == micro);
+        let waits = due && settling.is_some() && told_now;
+        self.unsettled |= waits;
+        due && !waits
+    }
+
+    /// Whether what a signal does at this micro-step of the last exchange may be brought about by what was told: an
+    /// output with feed-through answers one micro-step later, and through other units later still. All else is a jump
+    /// of its own.
+    fn is_answer(&self, port: u16, micro: u32) -> bool {
+        let units = self.policy.answers.get(usize::from(port)).copied().unwrap_or(1);
+        let Some([first, last]) = self.told else { return false };
+        units > 0 && (first + 1..=last.saturating_add(units)).contains(&micro)
     }
 
     /// An exchange, if one is due, or else what changes between two.
@@ -325,8 +356,12 @@ impl Coupler {
 
     /// After λ; gives whether an exchange is due. What relaxation held back goes on its way after
     /// the answers to what was sent.
-    fn sent(&mut self) -> bool {
+    fn sent(&mut self, micro: u32) -> bool {
         let idle = self.outbox.is_empty();
+        if !idle {
+            let [first, _] = self.told.unwrap_or([micro; 2]);
+            self.told = Some([first, micro]);
+        }
         self.outbox.clear();
         self.timer.now() >= self.planned || (self.unsettled && idle)
     }
@@ -352,7 +387,7 @@ impl Atomic<Value> for Coupler {
     fn internal(&mut self, fx: &mut Effects<Value>) {
         self.timer.fire();
         self.count_energy(fx);
-        let due = self.sent();
+        let due = self.sent(fx.now().micro);
         self.go_on(due, false, fx);
     }
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
@@ -364,7 +399,7 @@ impl Atomic<Value> for Coupler {
     fn confluent(&mut self, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.fire();
         self.count_energy(fx);
-        let due = self.sent();
+        let due = self.sent(fx.now().micro);
         let due = self.receive(bag, fx) || due;
         self.go_on(due, true, fx);
     }

@@ -16,6 +16,10 @@ use superdense_kernel::{Component, Simulation};
 /// The names of the signals that pass through, which the scenario's plan gives.
 pub const SIGNALS: &str = "~signals";
 
+/// Per signal, the most units that pass what the coupling tells on to it at the same instant, one after the other: 0
+/// where the signal follows nothing that is told at once.
+pub const ANSWERS: &str = "~answers";
+
 /// The names of the members in their sequence, and of each signal the source and the receiver by their
 /// places in it, where the order changes from step to step; the plan gives them, too.
 pub const TEAM: [&str; 3] = ["~members", "~from", "~to"];
@@ -129,6 +133,7 @@ const PARAMS: &[ParamSpec] = &[
     with("min_step", ParamType::Duration, "", "of an adaptive macro step; default: step/1000"),
     with("max_step", ParamType::Duration, "", "of the adaptive macro step; default: 1000*step"),
     with(SIGNALS, ParamType::Raw, "", ""),
+    with(ANSWERS, ParamType::Raw, "", ""),
     with(TEAM[0], ParamType::Raw, "", ""),
     with(TEAM[1], ParamType::Raw, "", ""),
     with(TEAM[2], ParamType::Raw, "", ""),

@@ -71,7 +71,7 @@ pub use coupler::{Coupler, Policy, Settling};
 pub use extrapolation::{Extrapolation, Slopes};
 pub use iteration::{Iteration, Solver, Until};
 pub use kalman::Kalman;
-pub use kind::{CouplingKind, SIGNALS, TEAM, rehearsal, rehearses, sequence, sequenced};
+pub use kind::{ANSWERS, CouplingKind, SIGNALS, TEAM, rehearsal, rehearses, sequence, sequenced};
 pub use line::Line;
 pub use look_ahead::LookAhead;
 pub use low_pass::LowPass;

@@ -4,7 +4,7 @@ use super::{
     Iteration, Kalman, LookAhead, LowPass, Pace, Policy, PreStep, Rehearse, Sequence, Settling,
     Slopes, Solver, Until,
     contradictions::{self, looks_ahead},
-    kind::{SIGNALS, TEAM},
+    kind::{ANSWERS, SIGNALS, TEAM},
 };
 use crate::{
     kinds::{
@@ -30,17 +30,19 @@ pub(super) fn sequenced(params: &Params) -> bool {
     matches!(params.text("order"), "automatic" | "switching")
 }
 
+/// Whole numbers that the plan gives.
+fn numbers<'a>(params: &'a Params, name: &str) -> impl Iterator<Item = i64> + use<'a> {
+    let list = match params.get(name).map(|p| &p.value) {
+        Some(Param::List(list)) => list.as_slice(),
+        _ => &[],
+    };
+    list.iter().map(|p| if let Param::Int(i) = p.value { i } else { 0 })
+}
+
 /// The sequence, with the events that can be foreseen.
 pub(super) fn sequence(params: &Params, foreseen: Vec<Foreseen>) -> Sequence {
-    let places = |name: &str| {
-        let list = match params.get(name).map(|p| &p.value) {
-            Some(Param::List(list)) => list.as_slice(),
-            _ => &[],
-        };
-        let place = |p: &Located<Param>| if let Param::Int(i) = p.value { i as u16 } else { 0 };
-        list.iter().map(place).collect::<Vec<u16>>()
-    };
-    let ways = places(TEAM[1]).into_iter().zip(places(TEAM[2])).map(|(from, to)| [from, to]);
+    let places = |name| numbers(params, name).map(|i| i as u16);
+    let ways = places(TEAM[1]).zip(places(TEAM[2])).map(|(from, to)| [from, to]);
     let switching = params.text("order") == "switching";
     Sequence::new(texts(params, TEAM[0]), ways.collect(), foreseen, switching)
 }
@@ -488,6 +490,7 @@ pub(super) fn policy(
         balance: balance(&mut r, params, &names),
         sequence: None,
         bonds: bonds(&mut r, params, &names),
+        answers: numbers(params, ANSWERS).map(|units| units as u32).collect(),
         names,
     };
     r.finish((policy, rehearse))

@@ -178,8 +178,13 @@ impl Rehearsal {
     fn step(&mut self) -> Step<()> {
         let now = self.trial.tick();
         self.keep()?;
-        if !std::mem::replace(&mut self.plan.consistent, true) {
+        // Where a signal has jumped as well: corrections change what is told for the end of a step, and not for its
+        // start. A course that is told whole has both.
+        let corrects = self.plan.rehearse.iteration.as_ref().is_some_and(|i| !i.is_waveform());
+        let jumped = self.trial.now.jumped == Some(now) && corrects;
+        if !std::mem::replace(&mut self.plan.consistent, true) || jumped {
             let told = self.begin(now)?;
+            self.trial.now.jumped = None;
             self.note(&told);
             self.plan.agenda.extend(told);
             return Ok(());

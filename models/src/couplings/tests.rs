@@ -215,6 +215,7 @@ impl Whole {
             balance: None,
             sequence: None,
             bonds: self.bonds.clone(),
+            answers: Vec::new(),
         }
     }
 

@@ -43,6 +43,8 @@ pub(super) struct Progress {
     pub refuted: bool,
     /// Something came from outside after the last exchange, so that nothing now is an answer to that.
     outside: bool,
+    /// Tick at which a signal jumped last, later than at the start of a step.
+    pub jumped: Option<i64>,
     /// Cycles since the last exchange.
     cycles: usize,
 }
@@ -85,6 +87,7 @@ impl Trial {
             exchanges: 0,
             refuted: false,
             outside: false,
+            jumped: None,
             cycles: 0,
         };
         Ok(Self { units, sources, names, now })
@@ -114,9 +117,10 @@ impl Trial {
 
     /// An exchange at the present tick: notes what all signals are.
     pub(super) fn exchange(&mut self) {
-        let Progress { timer, lines, last, exchanges, outside, cycles, .. } = &mut self.now;
+        let Progress { timer, lines, last, exchanges, outside, jumped, cycles, .. } = &mut self.now;
         *exchanges += 1;
-        *outside = false;
+        // What follows a jump at the same instant is no answer to this exchange.
+        *outside = *jumped == Some(timer.now());
         *cycles = 0;
         let elapsed = timer.seconds(*last, timer.now());
         lines.iter_mut().for_each(|line| line.exchange(timer.now(), elapsed, timer));
@@ -197,7 +201,7 @@ impl Trial {
 
     /// Lets the units go on to tick and micro-step `at`, where they are given inputs from outside.
     pub(super) fn give(&mut self, at: (i64, u32), inputs: Inputs) -> Result<(), String> {
-        let Progress { timer, lines, outside, .. } = &mut self.now;
+        let Progress { timer, lines, outside, jumped, .. } = &mut self.now;
         *outside = true;
         let mut inputs = Some(inputs);
         let done = self.units.write(|units| {
@@ -206,7 +210,9 @@ impl Trial {
                 let tick = next.map_or(at.0, |tag| tag.ticks);
                 timer.pass(Duration::between(timer.now(), tick));
                 for (port, value) in units.emit(tick)? {
-                    lines[usize::from(port)].hear(&value, false, timer);
+                    if lines[usize::from(port)].hear(&value, false, timer) {
+                        *jumped = Some(tick);
+                    }
                 }
                 match next {
                     Some(_) => {
@@ -235,7 +241,7 @@ impl Trial {
         interrupts: bool,
         mut note: impl FnMut(u16, i64, &Segment),
     ) -> Result<i64, String> {
-        let Progress { timer, lines, refuted, outside, cycles, .. } = &mut self.now;
+        let Progress { timer, lines, refuted, outside, jumped, cycles, .. } = &mut self.now;
         let (start, mut until) = (timer.now(), until);
         let (most, mut heard) = (CYCLES * lines.len(), None);
         *refuted = false;
@@ -254,6 +260,9 @@ impl Trial {
                         note(port, tag.ticks, segment);
                     }
                     *refuted |= tag.ticks > start && is_refresh(&value);
+                    if jumps && (tag.ticks > start || *outside) {
+                        *jumped = Some(tag.ticks);
+                    }
                     if jumps && interrupts && tag.ticks > start {
                         until = tag.ticks;
                     }

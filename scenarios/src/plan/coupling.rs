@@ -130,7 +130,13 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
     if refuses_links(g, (tree, session), coupling, &params, &units) {
         return;
     }
-    let lists = hidden_lists(g, tree, &lines, sequenced.then_some(&sequence[..]));
+    let units = if params.text("order") == "jacobi" { 1 } else { sequence.len() as i64 };
+    let answers = |(end, _): &Way| {
+        Param::Int(if order::answers(tree, g, *end, is_coupled, session) { units } else { 0 })
+    };
+    let answers = lines.keys().map(answers).collect();
+    let mut lists = hidden_lists(g, tree, &lines, sequenced.then_some(&sequence[..]));
+    lists.push((couplings::ANSWERS, answers));
     let span = &coupling.name.span;
     for (key, all) in lists {
         let all = all.into_iter().map(|p| Located::new(p, span.clone())).collect();

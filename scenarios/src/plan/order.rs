@@ -56,6 +56,28 @@ pub(super) fn by_feed_through(
     order.into_iter().map(|unit| sorted[unit]).collect()
 }
 
+/// Whether an output follows at once what its unit hears of units that the same coupling joins; of a group that is not
+/// looked into.
+pub(super) fn answers(
+    tree: &Tree,
+    g: &Group,
+    output: End,
+    is_coupled: impl Fn(&End) -> bool,
+    session: &Session,
+) -> bool {
+    let Body::Unit(at) = g.body(output) else { return true };
+    let ports = &tree.units[at as usize].ports;
+    let pairs = feed_through(tree, at, session).pairs(ports.inputs.len(), ports.outputs.len());
+    pairs.into_iter().any(|(from, to, how)| {
+        let input = End { port: from, ..output };
+        // Messages go from unit to unit without the coupling.
+        let signal =
+            ports.inputs.get(usize::from(from)).is_some_and(|i| i.kind == PortKind::Signal);
+        let told = || g.wires.iter().any(|w| w.to == input && is_coupled(&w.from));
+        to == output.port && how != Passing::Sometimes && signal && told()
+    })
+}
+
 /// Whether an output of a child follows this input at once, as far as is known.
 fn follows(tree: &Tree, g: &Group, input: End, session: &Session) -> bool {
     let unit = |(at, port): (u32, u16)| {

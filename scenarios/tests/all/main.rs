@@ -2,6 +2,7 @@
 #[cfg(feature = "study")]
 mod asked;
 mod guide;
+mod jumps;
 mod language;
 mod planning;
 mod rejected;
