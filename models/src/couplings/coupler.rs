@@ -294,7 +294,8 @@ impl Coupler {
         let micro = fx.now().micro;
         let mut urgent = false;
         for (port, value) in bag.iter() {
-            let answer = answers && self.is_answer(port, micro);
+            // Where jumps wait, one at the instant of an exchange is a sample like any other.
+            let answer = answers && (!self.policy.interrupts || self.is_answer(port, micro));
             let Some(line) = self.lines.get_mut(usize::from(port)) else { continue };
             let first = !line.heard();
             let before = if settling.is_some() { line.value(now, &timer) } else { 0.0 };
