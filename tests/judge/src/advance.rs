@@ -5,7 +5,7 @@ use crate::number::{Ball, Dd};
 use crate::roots::{self, Scan};
 use crate::sim::{Sim, Stop, undecided};
 use crate::tape::{ORDER, Series, Switch, Tape};
-use crate::verdict::{Near, Reason, Sample, Ticks};
+use crate::verdict::{Reason, Sample, Ticks};
 use std::collections::HashMap;
 
 /// R14: so much of a tick early is on the tick.
@@ -15,25 +15,25 @@ const IGNORED: f64 = 1.0 / 512.0;
 
 /// A root, or a turning point that counts as one.
 #[derive(Debug, Clone)]
-struct Root<const M: usize> {
-    switch: Switch,
+pub(crate) struct Root<const M: usize> {
+    pub(crate) switch: Switch,
     /// Seconds since the piece began.
     at: Dd,
-    tick: i64,
-    range: Ticks,
+    pub(crate) tick: i64,
+    pub(crate) range: Ticks,
     to: f64,
     up: bool,
     touch: Option<f64>,
     /// Where it is certainly before its tick.
     beyond: bool,
     /// Passed only just.
-    shaky: bool,
+    pub(crate) shaky: bool,
     /// How its time changes with each error.
     shift: [f64; M],
 }
 
 /// A smooth piece.
-struct Piece<const M: usize> {
+pub(crate) struct Piece<const M: usize> {
     tape: Tape,
     base: i64,
     /// Seconds since its beginning.
@@ -41,7 +41,7 @@ struct Piece<const M: usize> {
     first: bool,
     /// Sides and whole numbers with the roots so far.
     running: HashMap<Switch, f64>,
-    found: Vec<Root<M>>,
+    pub(crate) found: Vec<Root<M>>,
 }
 
 /// A square root that comes to zero turns negative in its series: the solution is another one there.
@@ -415,34 +415,46 @@ impl<const M: usize> Sim<'_, M> {
             && c.iter().all(|x| x.e == [0.0; M])
             && c[2..].iter().all(|x| x.c.hi == 0.0);
         let since = piece.offset + at;
-        let ticks = since * self.rate;
         let delta = error / slope.abs() * self.rate.hi;
-        let own = u.ticks + if since.lo == 0.0 { 0.0 } else { f64::EPSILON * ticks.hi.abs() };
-        let delta = if straight { 0.0 } else { delta + own };
+        let delta = if straight { 0.0 } else { delta + self.own(since) };
         let terms = c.iter().enumerate().skip(2).rev();
         let bend = terms.fold(0.0, |sum, (k, x)| sum * at.hi + (k * (k - 1)) as f64 * x.c.hi);
         let shaky = !delta.is_finite() || bend.abs() * error > slope * slope;
-        let ceil = |by: f64| {
-            let x = ticks + Dd::new(by - SNAP);
-            let up = -(-x).floor();
-            piece.base + ((up.hi + up.lo) as i64).max(1)
-        };
-        let delta = if delta.is_finite() { delta.min(1e15) } else { 1e15 };
-        let (lo, hi) = (ceil(-delta), ceil(delta));
-        let tick = ceil(0.0);
-        let before = Dd::whole((tick - piece.base).into()) - ticks;
+        let range = self.between(piece.base, since, delta);
+        let tick = self.tick_of(piece.base, since, 0.0);
+        let before = Dd::whole((tick - piece.base).into()) - since * self.rate;
         Root {
             switch,
             at: since,
             tick,
-            range: Ticks { lo, hi },
+            range,
             to,
             up,
             touch: None,
-            beyond: before.hi > delta + IGNORED && lo == hi,
+            beyond: before.hi > delta + IGNORED && range.lo == range.hi,
             shaky,
             shift: ball.e.map(|e| if slope == 0.0 { 0.0 } else { -e / slope }),
         }
+    }
+
+    /// The error of a located time, in ticks, beside that of the states.
+    fn own(&self, since: Dd) -> f64 {
+        let ticks = since * self.rate;
+        let rounding = if since.lo == 0.0 { 0.0 } else { f64::EPSILON * ticks.hi.abs() };
+        self.limits.uncertainty.ticks + rounding
+    }
+
+    /// The tick of a time, `by` ticks later.
+    fn tick_of(&self, base: i64, since: Dd, by: f64) -> i64 {
+        let up = -(-(since * self.rate + Dd::new(by - SNAP))).floor();
+        base + ((up.hi + up.lo) as i64).max(1)
+    }
+
+    /// The ticks of a time with an error of `by` ticks.
+    fn between(&self, base: i64, since: Dd, by: f64) -> Ticks {
+        let by = if by.is_finite() { by.min(1e15) } else { 1e15 };
+        let tick = |by| self.tick_of(base, since, by);
+        Ticks { lo: tick(-by), hi: tick(by) }
     }
 
     /// Turning points near zero.
@@ -461,10 +473,13 @@ impl<const M: usize> Sim<'_, M> {
                 continue;
             }
             let mut root = self.root(piece, switch, c, turn.at, 0.0, bend < 0.0);
-            root.range = Ticks { lo: root.tick, hi: root.tick };
+            let slope = roots::slope_errors(c, turn.at);
+            let error = roots::SAFETY * slope.iter().map(|e| e * e).sum::<f64>().sqrt();
+            let late = if error > 0.0 { error / bend.abs() * self.rate.hi } else { 0.0 };
+            root.range = self.between(piece.base, root.at, late + self.own(root.at));
             root.touch = Some(value);
             root.shaky = unclear || edge;
-            root.shift = [0.0; M];
+            root.shift = slope.map(|e| if bend == 0.0 { 0.0 } else { -e / bend });
             piece.found.push(root);
         }
     }
@@ -492,7 +507,7 @@ impl<const M: usize> Sim<'_, M> {
             }
             self.blurred = self.blurred.max(range.hi);
         }
-        if let Some(root) = now.iter().find(|r| r.range.lo < r.range.hi && r.touch.is_none()) {
+        if let Some(root) = now.iter().find(|r| r.range.lo < r.range.hi) {
             // The program stops at its own tick: states there, and the time, differ from these.
             self.time.e = root.shift;
             self.widen(&[], 1.0 / self.rate.hi);
@@ -531,66 +546,5 @@ impl<const M: usize> Sim<'_, M> {
         }
         // What comes back to its side within the tick was not away for any formula.
         Ok(flips)
-    }
-
-    /// Notes what follows within a hundred times the error.
-    fn note_near(&mut self, piece: &Piece<M>, range: Ticks) {
-        for root in piece.found.iter().filter(|r| r.range.lo > range.hi) {
-            let error = (range.hi - range.lo + root.range.hi - root.range.lo + 1) as f64;
-            let margin = (root.range.lo - range.hi) as f64 / error;
-            if self.heard(root.switch) && margin < 100.0 {
-                self.run.near.push(Near { tick: range.lo, reason: Reason::Order, margin });
-            }
-        }
-    }
-
-    pub(crate) fn matters(&self, switch: Switch) -> bool {
-        match switch {
-            Switch::Relation(r) => self.sys.heard[r as usize] || self.sys.jumps[r as usize],
-            Switch::Floor(_) => true,
-        }
-    }
-
-    fn heard(&self, switch: Switch) -> bool {
-        match switch {
-            Switch::Relation(r) => self.sys.heard[r as usize],
-            Switch::Floor(f) => self.sys.heard_floors[f as usize],
-        }
-    }
-
-    /// Whether the order of what comes next is certain; between which ticks it comes.
-    fn order(
-        &self,
-        piece: &Piece<M>,
-        now: &[&Root<M>],
-        tick: i64,
-        limit: i64,
-    ) -> Result<Ticks, Stop> {
-        for root in now {
-            if root.shaky && self.matters(root.switch) {
-                return undecided(Reason::Touch, "a relation passes zero only just, or not at all");
-            }
-        }
-        let heard: Vec<&&Root<M>> = now.iter().filter(|r| self.heard(r.switch)).collect();
-        let lo = heard.iter().map(|r| r.range.lo).min().unwrap_or(tick);
-        let hi = heard.iter().map(|r| r.range.hi).max().unwrap_or(tick);
-        if lo < hi {
-            let other = heard.iter().any(|r| r.switch != heard[0].switch);
-            if other {
-                return undecided(Reason::Order, "two relations flip at one tick, or do not");
-            }
-            if limit <= hi {
-                let detail = "a relation flips at a time event or at the end, or does not";
-                return undecided(Reason::Order, detail);
-            }
-        }
-        let later = piece.found.iter().filter(|r| r.tick > tick && self.heard(r.switch));
-        for root in later {
-            let same = heard.iter().any(|r| r.switch == root.switch);
-            if root.range.lo <= hi && !same {
-                return undecided(Reason::Order, "two relations flip at one tick, or one later");
-            }
-        }
-        Ok(Ticks { lo, hi })
     }
 }

@@ -2,7 +2,7 @@
 use crate::eval::{Class, class};
 use crate::graph::{Id, Scope};
 use crate::model::{Direction, Variable};
-use crate::number::{Ball, Dd};
+use crate::number::Ball;
 use crate::sim::{Fresh, Sim, Stop, undecided};
 use crate::system::Due;
 use crate::tape::{Sides, Switch};
@@ -55,6 +55,7 @@ impl<const M: usize> Sim<'_, M> {
                 Scope::Link(l) => model.links[l].units.iter().any(|u| touched[*u]),
             })?;
             self.stand(&reset, &before)?;
+            self.stays()?;
             if !leaving.is_empty() && self.tick == 0 {
                 return undecided(Reason::Open, "an event at the start, where a relation leaves 0");
             }
@@ -74,18 +75,22 @@ impl<const M: usize> Sim<'_, M> {
             self.spend(5)?;
         }
         self.fresh.clear();
+        self.unheard = false;
         self.busy = false;
         Ok(())
     }
 
     /// What is due in the first cycle of a tick (rules 8, 9 and 14), truths noted.
     fn first(&mut self, flips: &[Flip], leaving: &[(Switch, f64)]) -> Result<Vec<usize>, Stop> {
+        let before = self.sides.clone();
         for flip in flips.iter().filter(|f| f.touch.is_none()) {
             let z = match flip.switch {
                 Switch::Relation(r) => {
                     let side = &mut self.sides.side[r as usize];
+                    // At the start the side is the one from there on.
+                    let strikes = f64::from(*side) != flip.to || flip.up && flip.down;
                     *side = flip.to as i8;
-                    self.sides.struck[r as usize] = true;
+                    self.sides.struck[r as usize] = strikes;
                     self.sys.graph.relations[r as usize].z
                 }
                 Switch::Floor(f) => {
@@ -93,17 +98,17 @@ impl<const M: usize> Sim<'_, M> {
                     self.sys.graph.floors[f as usize].argument
                 }
             };
-            let fresh = Fresh { z: self.now(z)?, beyond: flip.beyond };
-            self.fresh.insert(flip.switch, fresh);
+            let value = self.now(z)?;
+            // What has left zero at the start by less than roundings may be on zero for the judged program.
+            let left = leaving.iter().any(|l| l.0 == flip.switch);
+            let near = left && matches!(class(&value, self.size(z)?), Class::Fuzzy(_));
+            self.fresh.insert(flip.switch, Fresh { z: value, beyond: flip.beyond && !near });
         }
         self.landed()?;
-        for (switch, _) in leaving {
-            if let Switch::Relation(r) = switch {
-                self.sides.struck[*r as usize] = true;
-            }
-        }
+        self.strike(leaving);
         self.catch(flips)?;
-        self.outer(flips)?;
+        self.outer(flips, &before)?;
+        self.bends(flips)?;
         let mut due = Vec::new();
         for e in 0..self.sys.events.len() {
             let event = &self.sys.events[e];
@@ -165,8 +170,19 @@ impl<const M: usize> Sim<'_, M> {
         self.link_risen[l] = holds && !was;
     }
 
-    /// Rule 3, a change of an inner side.
-    fn outer(&mut self, flips: &[Flip]) -> Result<(), Stop> {
+    /// Rule 14 at the start: what leaves zero from the other side passes it.
+    pub(crate) fn strike(&mut self, leaving: &[(Switch, f64)]) {
+        for (switch, was) in leaving {
+            if let Switch::Relation(r) = switch {
+                let side = f64::from(self.sides.side[*r as usize]);
+                self.sides.struck[*r as usize] = side != 0.0 && side == -was;
+            }
+        }
+    }
+
+    /// Rule 3, a change of an inner side. A relation that reads it is what its value says, whatever its series did.
+    fn outer(&mut self, flips: &[Flip], before: &Sides) -> Result<(), Stop> {
+        let mut again = Vec::new();
         let switches: Vec<Switch> = self.known.keys().copied().collect();
         for switch in switches {
             let z = match switch {
@@ -176,7 +192,11 @@ impl<const M: usize> Sim<'_, M> {
             let inner = |f: &Flip| f.touch.is_none() && self.reads(z, f.switch);
             if flips.iter().any(inner) {
                 self.known.remove(&switch);
-                self.fresh.remove(&switch);
+                if let (Some(_), Switch::Relation(r)) = (self.fresh.remove(&switch), switch) {
+                    self.sides.side[r as usize] = before.side[r as usize];
+                    self.sides.struck[r as usize] = false;
+                    again.push(r as usize);
+                }
             }
         }
         let mut moved = vec![false; self.model.units.len()];
@@ -186,7 +206,12 @@ impl<const M: usize> Sim<'_, M> {
             }
         }
         // Those that are not known are decided, also where a branch has just become active.
-        self.decide(&|scope| matches!(scope, Scope::Unit(u) if moved[u]))
+        self.decide(&|scope| matches!(scope, Scope::Unit(u) if moved[u]))?;
+        for r in again {
+            let (was, side) = (before.side[r], self.sides.side[r]);
+            self.sides.struck[r] = was != 0 && side == -was;
+        }
+        Ok(())
     }
 
     /// `touching`: side 0 for this cycle, for events whose band is wide enough (rule 5).
@@ -196,7 +221,7 @@ impl<const M: usize> Sim<'_, M> {
         let read = self.sys.read(formula);
         for flip in flips {
             let (Switch::Relation(r), Some(value)) = (flip.switch, flip.touch) else { continue };
-            if value.abs() <= band && read.contains(&r) {
+            if band > 0.0 && value.abs() <= band && read.contains(&r) {
                 saved.push((r, self.sides.side[r as usize]));
                 self.sides.side[r as usize] = 0;
             }
@@ -223,8 +248,9 @@ impl<const M: usize> Sim<'_, M> {
             passed |= flip.touch.is_none();
             if let Some(value) = flip.touch {
                 // It comes from below where it stays below.
-                up = value.abs() <= band && self.sides.side[side.relation as usize] < 0;
-                down = value.abs() <= band && self.sides.side[side.relation as usize] > 0;
+                let within = band > 0.0 && value.abs() <= band;
+                up = within && self.sides.side[side.relation as usize] < 0;
+                down = within && self.sides.side[side.relation as usize] > 0;
             } else if !(up && down) {
                 // From a side to itself is no crossing, nor is the start (rule 7).
                 let to = if side.flipped { -flip.to } else { flip.to };
@@ -310,83 +336,6 @@ impl<const M: usize> Sim<'_, M> {
         Ok(due)
     }
 
-    /// Rule 12: a reset may not put a quantity of its own event's condition back to zero, from where it
-    /// goes on to the side that it came from while the condition holds on.
-    fn stand(&mut self, reset: &[usize], before: &Sides) -> Result<(), Stop> {
-        for &e in reset {
-            let Due::When { formula, .. } = self.sys.events[e].due else { continue };
-            let states = &self.sys.events[e].reset;
-            if !states.iter().any(|(v, _)| matches!(v, Variable::State(..))) || !self.condition(e) {
-                continue;
-            }
-            let relations = self.sys.read(formula);
-            for &r in &relations {
-                let side = self.sides.side[r as usize];
-                if side == 0 || side != before.side[r as usize] {
-                    continue;
-                }
-                // A condition that holds on the other side, too, does not need this threshold.
-                self.sides.side[r as usize] = -side;
-                let needed = !self.condition(e);
-                self.sides.side[r as usize] = side;
-                if needed {
-                    let z = self.sys.graph.relations[r as usize].z;
-                    self.put_back(e, z, Dd::ZERO)?;
-                }
-            }
-            for f in 0..self.sys.graph.floors.len() {
-                let whole = self.sides.floor[f];
-                if whole != before.floor[f] {
-                    continue;
-                }
-                let argument = self.sys.graph.floors[f].argument;
-                let x = self.now(argument)?;
-                let near = (x.c + Dd::new(0.5)).floor();
-                let other = if whole == near.hi { whole - 1.0 } else { whole + 1.0 };
-                // A remainder goes on by itself, and ends what it has begun.
-                let read = |r: &u32| {
-                    let relation = &self.sys.graph.relations[*r as usize];
-                    !relation.moves && self.reads(relation.z, Switch::Floor(f as u32))
-                };
-                let read: Vec<u32> = relations.iter().copied().filter(read).collect();
-                if !read.is_empty() && !self.holds_with(e, f, other, &read)? {
-                    self.put_back(e, argument, near)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether the condition of event `e` would hold if floor `f` were `whole`.
-    fn holds_with(&mut self, e: usize, f: usize, whole: f64, read: &[u32]) -> Result<bool, Stop> {
-        let kept = self.sides.clone();
-        self.sides.floor[f] = whole;
-        for &r in read {
-            let z = self.now(self.sys.graph.relations[r as usize].z)?.c.hi;
-            self.sides.side[r as usize] = i8::from(z > 0.0) - i8::from(z < 0.0);
-        }
-        let holds = self.condition(e);
-        self.sides = kept;
-        Ok(holds)
-    }
-
-    /// An error if a quantity is at a level now, and event `e` has put it there.
-    fn put_back(&mut self, e: usize, quantity: Id, level: Dd) -> Result<(), Stop> {
-        let now = (self.now(quantity)?.c - level).hi.abs();
-        let v = std::mem::replace(&mut self.v, self.pre.clone());
-        let was = self.now(quantity);
-        self.v = v;
-        let was = (was?.c - level).hi.abs();
-        if now > 1e-9 {
-            return Ok(());
-        }
-        if now > 1e-15 || was < 1e-12 {
-            return undecided(Reason::Open, "a reset near the threshold");
-        }
-        let message = format!("event {} falls through", self.sys.events[e].name);
-        Err(Stop::Fail(FailureKind::FallsThrough, message, self.range))
-    }
-
     /// Rule 10. Gives the events whose resets were carried out, not those that came to rest.
     fn run_due(&mut self, due: &[usize], touched: &mut [bool]) -> Result<Vec<usize>, Stop> {
         let mut reset = Vec::new();
@@ -418,6 +367,7 @@ impl<const M: usize> Sim<'_, M> {
                     self.v[self.sys.slot(*variable)] = Ball::new(*value);
                 }
                 self.frozen[u] = true;
+                self.stopped.push(e);
                 self.finish(event.to, u);
                 self.note(place, event.name.clone(), &[u]);
                 return self.enough().map(|()| false);
@@ -480,8 +430,10 @@ impl<const M: usize> Sim<'_, M> {
             Scope::Link(_) => false,
         })?;
         let list = self.mismatches()?;
+        self.unheard = false;
         for (slot, value) in list {
             if linked[self.sys.sender[&self.sys.variables[slot]]] {
+                self.unheard = true;
                 continue;
             }
             self.v[slot] = value;
@@ -492,7 +444,7 @@ impl<const M: usize> Sim<'_, M> {
         Ok(())
     }
 
-    /// R11(b), for units that stopped here: rule 16 leaves out flips that nothing but conditions
+    /// R11(b), for units that stopped here, also for a link: rule 16 leaves out flips that nothing but conditions
     /// read, where no event comes of them.
     fn count(&mut self, flips: &[Flip], due: &[usize]) -> Result<(), Stop> {
         let mut stopped = vec![false; self.model.units.len()];
@@ -500,6 +452,9 @@ impl<const M: usize> Sim<'_, M> {
             if matches!(self.sys.events[*e].due, Due::When { .. } | Due::Crossing { .. }) {
                 stopped[self.sys.events[*e].unit] = true;
             }
+        }
+        for (l, _) in self.link_risen.iter().enumerate().filter(|l| *l.1) {
+            self.sys.links[l].units.iter().for_each(|u| stopped[*u] = true);
         }
         for flip in flips {
             let read = match flip.switch {

@@ -7,7 +7,7 @@ use crate::number::{Ball, Dd};
 use crate::roots::SAFETY;
 use crate::sim::{Sim, Stop, undecided};
 use crate::system::{Due, Event};
-use crate::tape::{Series, Source, Switch, Tape};
+use crate::tape::{ORDER, Series, Source, Switch, Tape};
 use crate::verdict::{FailureKind, Reason, Ticks};
 use std::collections::HashSet;
 
@@ -237,18 +237,21 @@ impl<const M: usize> Sim<'_, M> {
             return self.compared(relation.z, class);
         }
         let matters = self.sys.heard[r as usize] || self.sys.jumps[r as usize];
-        let fresh = self.fresh.get(&Switch::Relation(r)).copied();
-        if let Some(fresh) = fresh.filter(|f| f.holds(z, size)) {
-            return self.kept(r, &relation.z, fresh.beyond, class, matters);
+        if let Some(fresh) = self.fresh.get(&Switch::Relation(r)).copied() {
+            if fresh.holds(z, size) {
+                return self.kept(r, &relation.z, fresh.beyond, class, matters);
+            }
+            // A later reset that brings the value back decides anew.
+            self.fresh.remove(&Switch::Relation(r));
         }
         match class {
             Class::Sign(sign) => Ok(sign),
             Class::Zero => match self.slide_side(r)? {
                 Some(side) => Ok(side),
-                None => self.leaves(relation.z, size),
+                None => self.leaves(relation.z, size, matters),
             },
             Class::Fuzzy(sign) => {
-                let other = self.leaves(relation.z, size)?;
+                let other = self.leaves(relation.z, size, matters)?;
                 if other == sign || !matters {
                     return Ok(sign);
                 }
@@ -276,7 +279,7 @@ impl<const M: usize> Sim<'_, M> {
             return Ok(held);
         }
         let size = self.size(*z)?;
-        let other = self.leaves(*z, size)?;
+        let other = self.leaves(*z, size, matters)?;
         if other == held || !matters || class == Class::Zero && !self.hangs(r) {
             return Ok(other);
         }
@@ -316,8 +319,11 @@ impl<const M: usize> Sim<'_, M> {
         undecided(Reason::Sign, "numbers that agree but for roundings are compared")
     }
 
-    /// The sign of the first derivative along the solution that is not zero.
-    pub(crate) fn leaves(&mut self, z: Id, size: f64) -> Result<i8, Stop> {
+    /// The sign of the first derivative along the solution that is not zero. `matters`: something hangs on it.
+    pub(crate) fn leaves(&mut self, z: Id, size: f64, matters: bool) -> Result<i8, Stop> {
+        if self.unheard && matters && self.parts(z).wired {
+            return undecided(Reason::Open, "a motion hangs on a jump that is not heard yet");
+        }
         if self.along.is_none() {
             let tape = self.tape()?;
             let series = self.expand(&tape, DERIVATIVES)?;
@@ -325,20 +331,29 @@ impl<const M: usize> Sim<'_, M> {
         }
         let Some((tape, series)) = &self.along else { unreachable!("just made") };
         let Some(step) = tape.step(z) else { return Ok(0) };
-        let c = series.of(step);
-        for x in c.iter().take(DERIVATIVES + 1).skip(1) {
-            if !x.c.finite() {
-                return undecided(Reason::Singular, "a derivative is no number");
-            }
-            let (value, error) = (x.c.hi.abs(), SAFETY * x.error());
-            if value > error + 1e-13 * size + 1e-17 {
-                return Ok(if x.c.hi > 0.0 { 1 } else { -1 });
-            }
-            if value > 1e-25 * (size + 1.0) || error > 1e-11 * (size + 1.0) {
-                return undecided(Reason::Sign, "one cannot tell how a relation leaves zero");
+        if let Some(sign) = heading(&series.of(step)[1..=DERIVATIVES], size)? {
+            return Ok(sign);
+        }
+        if !matters {
+            return Ok(0);
+        }
+        let stands = self.stands(z, series)?;
+        // Polynomials may be moved by higher derivatives.
+        if self
+            .degree(z)
+            .is_some_and(|degree| (DERIVATIVES + 1..=ORDER).contains(&(degree as usize)))
+        {
+            let tape = self.tape()?;
+            let series = self.expand(&tape, ORDER)?;
+            let higher = |step| heading(&series.of(step)[DERIVATIVES + 1..], size);
+            if let Some(sign) = tape.step(z).map(higher).transpose()?.flatten() {
+                return Ok(sign);
             }
         }
-        Ok(0)
+        if stands {
+            return Ok(0);
+        }
+        undecided(Reason::Sign, "whether a value rests on its threshold hangs on an error")
     }
 
     /// The whole number below something.
@@ -358,7 +373,7 @@ impl<const M: usize> Sim<'_, M> {
             && (fresh.beyond || !matches!(class, Class::Sign(_)))
         {
             let held = self.sides.floor[f as usize];
-            if !fresh.beyond && below(self.leaves(floor.argument, size)?) != held {
+            if !fresh.beyond && below(self.leaves(floor.argument, size, true)?) != held {
                 return undecided(Reason::Sign, "a whole number turns back where it changed");
             }
             return Ok(held);
@@ -367,10 +382,12 @@ impl<const M: usize> Sim<'_, M> {
             Class::Sign(sign) => Ok(below(sign)),
             _ if !floor.moves => Ok(below(self.compared_whole(floor.argument, near.hi, class)?)),
             Class::Zero => {
-                let sign = self.leaves(floor.argument, size)?;
+                let sign = self.leaves(floor.argument, size, true)?;
                 Ok(below(sign))
             }
-            Class::Fuzzy(sign) if self.leaves(floor.argument, size)? == sign => Ok(below(sign)),
+            Class::Fuzzy(sign) if self.leaves(floor.argument, size, true)? == sign => {
+                Ok(below(sign))
+            }
             _ => undecided(Reason::Sign, "the argument of a floor is nearly a whole number"),
         }
     }
@@ -383,21 +400,57 @@ impl<const M: usize> Sim<'_, M> {
         }
     }
 
-    /// Whether a node reads a switch, so that it changes with it.
+    /// Whether a node reads a switch, so that it changes with it: also by the output that an input hears, and by the
+    /// equations that an algebraic variable solves.
     pub(crate) fn reads(&self, id: Id, switch: Switch) -> bool {
-        let relation = |r: u32| {
-            Switch::Relation(r) == switch
-                || self.reads(self.sys.graph.relations[r as usize].z, switch)
-        };
-        let op = self.sys.graph.ops[id as usize];
-        let switches = match op {
-            Op::If(f, ..) => self.sys.read(f).into_iter().any(relation),
-            Op::Floor(f) => {
-                Switch::Floor(f) == switch
-                    || self.reads(self.sys.graph.floors[f as usize].argument, switch)
-            }
-            op => op.side().is_some_and(|side| relation(side.relation)),
-        };
-        switches || op.operands().any(|a| self.reads(a, switch))
+        self.reads_by(id, switch, &mut HashSet::new())
     }
+
+    fn reads_by(&self, id: Id, switch: Switch, seen: &mut HashSet<Id>) -> bool {
+        if !seen.insert(id) {
+            return false;
+        }
+        let op = self.sys.graph.ops[id as usize];
+        let (relations, floor) = match op {
+            Op::If(f, ..) => (self.sys.read(f), None),
+            Op::Floor(f) => (Vec::new(), Some(f)),
+            op => (op.side().iter().map(|side| side.relation).collect(), None),
+        };
+        let mut open: Vec<Id> = op.operands().collect();
+        for r in relations {
+            if Switch::Relation(r) == switch {
+                return true;
+            }
+            open.push(self.sys.graph.relations[r as usize].z);
+        }
+        if let Some(f) = floor {
+            if Switch::Floor(f) == switch {
+                return true;
+            }
+            open.push(self.sys.graph.floors[f as usize].argument);
+        }
+        match op {
+            Op::Read(Variable::Algebraic(u, _)) => open.extend(&self.sys.residuals[&u]),
+            Op::Read(v @ Variable::Input(..)) => open.extend(self.sys.wires.get(&v)),
+            _ => {}
+        }
+        open.into_iter().any(|a| self.reads_by(a, switch, seen))
+    }
+}
+
+/// The sign of the first of these coefficients that is not zero; none where all are.
+fn heading<const M: usize>(c: &[Ball<M>], size: f64) -> Result<Option<i8>, Stop> {
+    for x in c {
+        if !x.c.finite() {
+            return undecided(Reason::Singular, "a derivative is no number");
+        }
+        let (value, error) = (x.c.hi.abs(), SAFETY * x.error());
+        if value > error + 1e-13 * size + 1e-17 {
+            return Ok(Some(if x.c.hi > 0.0 { 1 } else { -1 }));
+        }
+        if value > 1e-25 * size || error > 1e-11 * (size + 1.0) {
+            return undecided(Reason::Sign, "one cannot tell how a relation leaves zero");
+        }
+    }
+    Ok(None)
 }

@@ -49,6 +49,17 @@ pub(crate) fn slope<const M: usize>(c: &[Ball<M>], at: Dd) -> Dd {
     terms.fold(Dd::ZERO, |sum, (k, x)| sum * at + x.c.times(k as f64))
 }
 
+/// How the derivative changes with each error.
+pub(crate) fn slope_errors<const M: usize>(c: &[Ball<M>], at: Dd) -> [f64; M] {
+    let terms = c.iter().enumerate().skip(1).rev();
+    terms.fold([0.0; M], |mut sum, (k, x)| {
+        for (s, e) in sum.iter_mut().zip(x.e) {
+            *s = *s * at.hi + k as f64 * e;
+        }
+        sum
+    })
+}
+
 /// The error of the judged program in a polynomial's value.
 pub(crate) fn error<const M: usize>(c: &[Ball<M>], at: Dd) -> f64 {
     let mut power = Dd::ONE;

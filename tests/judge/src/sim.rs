@@ -1,7 +1,7 @@
 //! Connected units as they run: their values, sides and truths, and the loop over instants.
 use crate::eval::{Class, class};
-use crate::graph::Id;
-use crate::model::{Model, Variable};
+use crate::graph::{Formula, Id};
+use crate::model::{Comparison, Model, Variable};
 use crate::number::{Ball, Dd};
 use crate::roots::SAFETY;
 use crate::system::{self, Due, System};
@@ -86,6 +86,10 @@ pub(crate) struct Sim<'a, const M: usize> {
     pub(crate) leaving: Vec<(Switch, f64)>,
     /// Ticks of located events, by unit.
     pub(crate) located: Vec<VecDeque<i64>>,
+    /// Events whose `rest` stopped their unit in this cycle.
+    pub(crate) stopped: Vec<usize>,
+    /// Outputs have jumped that inputs hear a cycle later.
+    pub(crate) unheard: bool,
     pub(crate) along: Option<(Tape, Series<M>)>,
     pub(crate) effort: u64,
     pub(crate) run: Run,
@@ -148,6 +152,8 @@ impl<'a, const M: usize> Sim<'a, M> {
             passed: vec![0; sys.events.len()],
             leaving: Vec::new(),
             located: vec![VecDeque::new(); model.units.len()],
+            stopped: Vec::new(),
+            unheard: false,
             along: None,
             effort: 0,
             run: Run::default(),
@@ -220,11 +226,8 @@ impl<'a, const M: usize> Sim<'a, M> {
         }
         self.sides = now;
         self.along = None;
-        for (switch, _) in &self.leaving {
-            if let Switch::Relation(r) = switch {
-                self.sides.struck[*r as usize] = true;
-            }
-        }
+        let leaving = self.leaving.clone();
+        self.strike(&leaving);
         // Only where somebody sees a difference does something happen at tick 1.
         let seen = (0..self.sys.events.len()).any(|e| self.condition(e) != self.truth[e]);
         let links = (0..self.sys.links.len()).any(|l| {
@@ -267,7 +270,7 @@ impl<'a, const M: usize> Sim<'a, M> {
             if !moves || matches!(class, Class::Sign(_)) {
                 continue;
             }
-            let heading = self.leaves(argument, size)?;
+            let heading = self.leaves(argument, size, self.matters(switch))?;
             if heading == 0 {
                 continue;
             }
@@ -290,11 +293,13 @@ impl<'a, const M: usize> Sim<'a, M> {
         for switch in self.tape()?.switches {
             let left = self.leaving.iter().find(|l| l.0 == switch).map(|l| l.1);
             let argument = self.argument(switch);
+            let inner = turned.iter().any(|t| self.reads(argument, *t));
             let before = match left {
-                Some(before) => before,
-                None if turned.iter().any(|t| self.reads(argument, *t)) => {
-                    self.value_before(switch, argument)?
+                Some(_) if inner && self.equated(switch) => {
+                    return undecided(Reason::Open, "an equality that starts with an inner side");
                 }
+                Some(before) => before,
+                None if inner => self.value_before(switch, argument)?,
                 None => continue,
             };
             match switch {
@@ -307,10 +312,21 @@ impl<'a, const M: usize> Sim<'a, M> {
         Ok(())
     }
 
+    /// Whether an equality reads a relation. Rule 7 lets a start on the threshold count as a crossing also where the
+    /// value only touches, such as an absolute value; whether it equals its threshold there is not said.
+    fn equated(&self, switch: Switch) -> bool {
+        self.sys.graph.formulas.iter().any(|f| match f {
+            Formula::Relation(Comparison::Equal | Comparison::NotEqual, side) => {
+                Switch::Relation(side.relation) == switch
+            }
+            _ => false,
+        })
+    }
+
     /// The side, or the whole number, that belongs to the values with the sides before the start.
     fn value_before(&mut self, switch: Switch, argument: Id) -> Result<f64, Stop> {
         let x = self.now(argument)?;
-        let size = self.size(argument)?;
+        let (size, matters) = (self.size(argument)?, self.matters(switch));
         let near = match switch {
             Switch::Relation(_) => Dd::ZERO,
             Switch::Floor(_) => (x.c + Dd::new(0.5)).floor(),
@@ -318,8 +334,12 @@ impl<'a, const M: usize> Sim<'a, M> {
         match (class(&(x - Ball::exact(near)), size + near.hi.abs()), switch) {
             (Class::Sign(sign), Switch::Relation(_)) => Ok(f64::from(sign)),
             (Class::Sign(_), Switch::Floor(_)) => Ok(x.c.floor().hi),
-            (Class::Zero, Switch::Relation(_)) => Ok(-f64::from(self.leaves(argument, size)?)),
-            (Class::Zero, Switch::Floor(_)) if self.leaves(argument, size)? == 0 => Ok(near.hi),
+            (Class::Zero, Switch::Relation(_)) => {
+                Ok(-f64::from(self.leaves(argument, size, matters)?))
+            }
+            (Class::Zero, Switch::Floor(_)) if self.leaves(argument, size, matters)? == 0 => {
+                Ok(near.hi)
+            }
             _ => undecided(Reason::Sign, "what held before the start is nearly on a threshold"),
         }
     }

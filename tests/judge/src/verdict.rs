@@ -114,6 +114,8 @@ pub enum FailureKind {
     NotANumber,
     /// Rule 12: an event that can never happen again.
     FallsThrough,
+    /// `rest` stops a unit in which a state that it does not name would go on.
+    MovesAtRest,
 }
 
 /// A run.

@@ -1,0 +1,154 @@
+//! Values that stand on thresholds: at rest, stopped there, put back, or moved by high derivatives.
+mod common;
+use common::*;
+use superdense_judge::model::{Binary, Expr, Instant, Link, Model, Rest, Trigger, Unary, Variable};
+use superdense_judge::{FailureKind, Limits, Reason, Uncertainty, Verdict, judge};
+
+const S: i64 = 1_000_000_000;
+
+#[track_caller]
+fn undecided(model: &Model, reason: Reason) {
+    match judge(model, &Limits::default(), &[]) {
+        Verdict::Undecided(u) => assert_eq!(u.reason, reason, "{}", u.detail),
+        other => panic!("{other:#?}"),
+    }
+}
+
+#[track_caller]
+fn fails(model: &Model, kind: FailureKind) {
+    match judge(model, &Limits::default(), &[]) {
+        Verdict::Error(failure) => assert_eq!(failure.kind, kind, "{}", failure.message),
+        other => panic!("{other:#?}"),
+    }
+}
+
+fn floor_of_time() -> Expr {
+    f(Unary::Floor, t())
+}
+
+fn power(a: Expr, n: u32) -> Expr {
+    Expr::Power(Box::new(a), n)
+}
+
+#[test]
+fn rest_names_all_that_moves() {
+    let rolling = |values: Vec<(Variable, f64)>| {
+        let back = mul(n(-0.5), x(0));
+        let mut bounce = when("bounce", le(x(0), n(0.0)), &[(sx(0), back)]);
+        let within = Instant { numerator: 1, denominator: 1000 };
+        bounce.rest = Some(Rest { within, values });
+        alone(1, with(unit(&[0.0, 0.0], &[n(-1.0), n(1.0)]), vec![bounce]))
+    };
+    fails(&rolling(vec![(sx(0), 0.0)]), FailureKind::MovesAtRest);
+    let m = rolling(vec![(sx(0), 0.0), (sx(1), 7.0)]);
+    happens(&m, &[("bounce", 1, 0), ("bounce", 2, 0)]);
+    assert!((end(&m, 1) - 7.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_value_that_is_stopped_on_its_threshold_has_not_passed_it() {
+    let events = vec![
+        when("above", gt(x(0), n(1.0)), &[]),
+        when("not above", le(x(0), n(1.0)), &[]),
+        when("reached", ge(x(0), n(1.0)), &[]),
+    ];
+    // x = t until 1 s, and rests until 2 s.
+    let u = with(unit(&[0.0], &[sub(n(1.0), floor_of_time())]), events);
+    happens(&model(3, 1, vec![u.clone()]), &[("reached", 1000, 0)]);
+    // Then it falls: the rules leave open whether that is seen at 2 s or a tick later.
+    undecided(&model(3, 3, vec![u]), Reason::Open);
+}
+
+#[test]
+fn a_value_that_turns_back_on_its_threshold_is_undecided() {
+    // x = 1 + t^2/2 - t/2 in the first second: back at 1 where the remainder jumps.
+    let speed = sub(modulo(t(), n(1.0)), n(0.5));
+    let u = with(unit(&[1.0], &[speed]), vec![when("e", ge(x(0), n(1.0)), &[])]);
+    undecided(&alone(2, u), Reason::Sign);
+}
+
+#[test]
+fn high_derivatives_decide_at_the_start() {
+    let u = with(
+        unit(&[0.0], &[power(t(), 20)]),
+        vec![when("up", ge(x(0), n(0.0)), &[]), when("down", lt(x(0), n(0.0)), &[])],
+    );
+    let uncertainty = Uncertainty { exact_degree: 30, ..Uncertainty::default() };
+    let limits = Limits { uncertainty, ..Limits::default() };
+    let Verdict::Run(run) = judge(&alone(1, u), &limits, &[]) else { panic!("not decided") };
+    let names: Vec<_> = run.happened.iter().map(|h| (h.name.as_str(), h.tick.lo)).collect();
+    assert_eq!(names, [("up", 1)]);
+    // Beyond the order of the series.
+    let u = unit(&[0.0], &[power(t(), 40)]);
+    undecided(&alone(1, with(u, vec![when("e", ge(x(0), n(0.0)), &[])])), Reason::Sign);
+}
+
+#[test]
+fn equal_solutions_of_two_units_are_equal_but_for_errors() {
+    let member = |u: usize| unit(&[1.0], &[neg(Expr::Read(Variable::State(u, 0)))]);
+    let other = Expr::Read(Variable::State(1, 0));
+    let link = Link { units: vec![0, 1], when: ge(x(0), other), reset: vec![], priority: 0 };
+    let mut m = model(9, 1, vec![member(0), member(1)]);
+    m.links = vec![link.clone()];
+    undecided(&m, Reason::Sign);
+    // At rest they are equal.
+    let mut m = model(9, 1, vec![unit(&[1.0], &[n(0.0)]), unit(&[1.0], &[n(0.0)])]);
+    m.links = vec![link];
+    happens(&m, &[]);
+}
+
+#[test]
+fn what_cancels_in_one_unit_rests() {
+    // Not above 1, x is the lesser of itself and 1, however it moves.
+    let z = Expr::Binary(Binary::Min, Box::new(x(0)), Box::new(n(1.0)));
+    let u = unit(&[0.5], &[neg(x(0))]);
+    let events = vec![when("e", gt(z.clone(), x(0)), &[]), when("f", lt(z, x(0)), &[])];
+    happens(&alone(1, with(u, events)), &[]);
+}
+
+#[test]
+fn rule_12_counts_quantities_inside() {
+    let inside = ge(f(Unary::Sign, sub(x(0), n(1.0))), n(0.0));
+    let e = when("e", inside, &[(sx(0), n(1.0))]);
+    fails(&alone(1, with(unit(&[1.0], &[n(1.0)]), vec![e])), FailureKind::FallsThrough);
+}
+
+#[test]
+fn a_value_that_resets_bring_back_is_decided_anew() {
+    // 1e-9 goes to -1e-9 and back in one instant.
+    let there =
+        when("there", gt(d(0), n(0.0)), &[(sx(0), neg(x(0))), (sd(0), n(0.0)), (sd(1), n(1.0))]);
+    let back = when("back", gt(d(1), n(0.0)), &[(sx(0), neg(x(0))), (sd(1), n(0.0))]);
+    let e = when("e", gt(x(0), n(0.0)), &[]);
+    let go = once("go", at(1, S), &[(sd(0), n(1.0))]);
+    let u = with(discrete(unit(&[0.0], &[n(1.0)]), &[0.0, 0.0]), vec![e, go, there, back]);
+    let expected = [("e", 1, 0), ("go", 1, 0), ("there", 1, 1), ("back", 1, 2), ("e", 1, 3)];
+    happens(&alone(1, u), &expected);
+}
+
+#[test]
+fn touching_counts_for_the_event_that_declares_it() {
+    // x = -(t - 2)^2, for which another event declares a band.
+    let mut other = when("other", gt(n(0.0), x(0)), &[]);
+    if let Trigger::When { touching, .. } = &mut other.trigger {
+        *touching = Some(0.001);
+    }
+    let u = unit(&[-4.0], &[mul(n(-2.0), sub(t(), n(2.0)))]);
+    let u = with(u, vec![when("e", ge(x(0), n(0.0)), &[]), other]);
+    let names: Vec<_> = run(&alone(3, u)).happened.into_iter().map(|h| h.name).collect();
+    assert!(!names.contains(&"e".into()), "{names:?}");
+}
+
+#[test]
+fn a_solved_absolute_value_does_not_become_negative() {
+    let z = Expr::Read(Variable::Algebraic(0, 0));
+    let mut u = unit(&[-1.0], &[n(1.0)]);
+    u.algebraic = vec![1.0];
+    u.residuals = vec![sub(z.clone(), f(Unary::Abs, x(0)))];
+    let u = with(u, vec![when("e", ge(z, n(0.0)), &[])]);
+    match judge(&alone(2, u), &Limits::default(), &[]) {
+        Verdict::Run(run) => assert!(run.happened.is_empty(), "{run:?}"),
+        Verdict::Undecided(u) => assert!(u.run.happened.is_empty(), "{u:?}"),
+        Verdict::Error(failure) => panic!("{failure:?}"),
+    }
+}
