@@ -107,6 +107,17 @@ fn what_cancels_in_one_unit_rests() {
 }
 
 #[test]
+fn what_left_zero_by_less_than_roundings_is_on_it() {
+    // At tick 1, x is -2.5e-19, and 1 + x is 1; the reset sends it upwards.
+    let events = vec![
+        when("e", ge(add(x(0), n(1.0)), n(1.0)), &[]),
+        when("turn", le(x(1), n(0.0)), &[(sx(1), n(1.0))]),
+    ];
+    let u = with(unit(&[0.0, 0.0], &[x(1), n(-0.5)]), events);
+    happens(&alone(1, u), &[("turn", 1, 0), ("e", 1, 1)]);
+}
+
+#[test]
 fn rule_12_counts_quantities_inside() {
     let inside = ge(f(Unary::Sign, sub(x(0), n(1.0))), n(0.0));
     let e = when("e", inside, &[(sx(0), n(1.0))]);
