@@ -119,7 +119,10 @@ fn bounce(random: &mut Random, draft: &mut Draft, number: usize) -> Option<Event
     let counter = draft.discrete(0.0);
     let back = mul(num(-random.pick(&[0.5, 0.8, 0.25])), draft.x(v));
     let within = seconds(1, random.pick(&[1000, 100, 1_000_000]));
-    let values = vec![(Variable::State(unit, v), 0.0)];
+    let mut values = vec![(Variable::State(unit, v), 0.0)];
+    if random.chance(80) {
+        values.extend(others_rest(draft, &[x, v]));
+    }
     Some(Event {
         name: format!("e{number}"),
         trigger: Trigger::When {
@@ -134,6 +137,12 @@ fn bounce(random: &mut Random, draft: &mut Draft, number: usize) -> Option<Event
         to: None,
         rest: Some(Rest { within, values }),
     })
+}
+
+/// States beside these, with their start values as those at rest: one that moves must have a value there.
+fn others_rest(draft: &Draft, beside: &[usize]) -> Vec<(Variable, f64)> {
+    let states = draft.unit.states.iter().enumerate().filter(|(k, _)| !beside.contains(k));
+    states.map(|(k, start)| (Variable::State(draft.at, k), *start)).collect()
 }
 
 /// Gives a unit its events.
@@ -157,7 +166,10 @@ pub(super) fn events(random: &mut Random, draft: &mut Draft) {
                     matches!(event.trigger, Trigger::When { .. } | Trigger::Crossing { .. });
                 if random.chance(5) && located {
                     let d = draft.unit.discrete.len() - 1;
-                    let values = vec![(Variable::Discrete(draft.at, d), 10.0)];
+                    let mut values = vec![(Variable::Discrete(draft.at, d), 10.0)];
+                    if random.chance(80) {
+                        values.extend(others_rest(draft, &[]));
+                    }
                     event.rest = Some(Rest { within: seconds(1, 1000), values });
                 }
                 event
