@@ -108,18 +108,7 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
     if hears_itself(g, (tree, session), coupling, &echoes) {
         return;
     }
-    if lines.is_empty() {
-        let message = "there is no signal for this coupling";
-        let help = "it is for signals between continuous units or groups; delete it, or name \
-                    other `units`";
-        session.report(Mistake::new("coupling", &coupling.name.span, message).help(help));
-        return;
-    }
-    if params.get("pre_step").is_some() && !g.inputs.is_empty() {
-        let message = "`pre_step` finds inputs for whole steps, but its group has inputs";
-        let help = "what comes in between would end them: move the coupling to the group around, or use \
-                    another one";
-        session.report(Mistake::new("coupling", span_of(coupling, "pre_step"), message).help(help));
+    if lacks_signals(&lines, coupling, session) || hears_in_steps(g, coupling, &params, session) {
         return;
     }
     let is_coupled = |to: &End| place.contains_key(&(to.child, to.member));
@@ -173,6 +162,29 @@ fn hidden_lists(
         lists.push((to, lines.keys().filter_map(|(_, to)| to.map(at)).collect()));
     }
     lists
+}
+
+/// Reports a coupling without anything to couple.
+fn lacks_signals(lines: &Lines, coupling: &CouplingDecl, session: &Session) -> bool {
+    if lines.is_empty() {
+        let message = "there is no signal for this coupling";
+        let help = "it is for signals between continuous units or groups; delete it, or name \
+                    other `units`";
+        session.report(Mistake::new("coupling", &coupling.name.span, message).help(help));
+    }
+    lines.is_empty()
+}
+
+/// Reports pre-steps in a group that hears of others within its steps.
+fn hears_in_steps(g: &Group, coupling: &CouplingDecl, params: &Params, session: &Session) -> bool {
+    let hears = params.get("pre_step").is_some() && !g.inputs.is_empty();
+    if hears {
+        let message = "`pre_step` finds inputs for whole steps, but its group has inputs";
+        let help = "what comes in between would end them: move the coupling to the group around, or use \
+                    another one";
+        session.report(Mistake::new("coupling", span_of(coupling, "pre_step"), message).help(help));
+    }
+    hears
 }
 
 /// Reports a connection beside an echo that the coupling makes itself.

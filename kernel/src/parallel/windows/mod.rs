@@ -109,13 +109,12 @@ impl<M: Message> Simulation<M> {
             };
             statistics.no_lookahead = apart.layout.unpromised.clone();
             let (since, start) = (self.core.now.ticks, pace.now());
-            let committed = statistics.committed;
+            let before = statistics.committed;
             let enough = AT_LEAST.max(stretch * self.core.keys.len() as u64);
-            let upto = (limit, enough);
-            let (ending, told) =
-                self.windows((upto, &mut apart), (settings, tracks), &pace, &mut statistics);
+            let windows = ((limit, enough), &mut apart);
+            let (ending, told) = self.windows(windows, (settings, tracks), &pace, &mut statistics);
             stretch = if ending.is_planned() { MOST.min(2 * stretch) } else { FIRST };
-            let transitions = statistics.committed - committed;
+            let transitions = statistics.committed - before;
             if ending.is_planned() {
                 statistics.migrated += self.even_out(&mut apart, transitions);
                 apart.saved = Some(saved);
