@@ -73,6 +73,9 @@ const MOST: u64 = 512;
 /// Transitions in all that are too few.
 const AT_LEAST: u64 = 1 << 14;
 
+/// The models by parts, the tracks of the workers, and the state of all.
+type SavedParts<M> = (Apart<M>, Vec<Track>, SavedSimulation<M>);
+
 impl<M: Message> Simulation<M> {
     pub(super) fn run_in_windows(
         &mut self,
@@ -174,7 +177,7 @@ impl<M: Message> Simulation<M> {
         &mut self,
         settings: &Settings,
         middle: bool,
-    ) -> Result<Option<(Apart<M>, Vec<Track>, SavedSimulation<M>)>, String> {
+    ) -> Result<Option<SavedParts<M>>, String> {
         let (network, keys) = (&self.core.network, &self.core.keys);
         let deal = Deal::of(self.deal.take(), settings, keys, network);
         let tracks = deal.tracks.clone();
