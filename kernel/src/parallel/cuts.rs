@@ -66,7 +66,7 @@ pub(super) enum Parted {
 }
 
 impl Coordinator {
-    /// What the workers did.
+    /// Counts of all workers.
     pub(super) fn statistics<M: Message>(&self, crew: &[Worker<M>], counts: &Counts) -> Statistics {
         Statistics {
             executed: crew.iter().map(|w| w.tally.executed).collect(),

@@ -299,7 +299,7 @@ impl Coupler {
             let Some(line) = self.lines.get_mut(usize::from(port)) else { continue };
             let first = !line.heard();
             let before = if settling.is_some() { line.value(now, &timer) } else { 0.0 };
-            // What answers to a jump jumps as well.
+            // An answer to a jump is a jump as well.
             let jumped = line.hear(value, answer && self.jumped != now, &timer);
             if !line.is_finite() {
                 let name = self.policy.name(port);

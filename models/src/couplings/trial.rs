@@ -119,7 +119,7 @@ impl Trial {
     pub(super) fn exchange(&mut self) {
         let Progress { timer, lines, last, exchanges, outside, jumped, cycles, .. } = &mut self.now;
         *exchanges += 1;
-        // What follows a jump at the same instant is no answer to this exchange.
+        // At the instant of a jump nothing is an answer to this exchange.
         *outside = *jumped == Some(timer.now());
         *cycles = 0;
         let elapsed = timer.seconds(*last, timer.now());

@@ -99,7 +99,7 @@ impl<const M: usize> Sim<'_, M> {
                 }
             };
             let value = self.now(z)?;
-            // What has left zero at the start by less than roundings may be on zero for the judged program.
+            // A value that has left zero at the start by less than roundings may be on zero for the judged program.
             let left = leaving.iter().any(|l| l.0 == flip.switch);
             let near =
                 left && matches!(class(&value, self.size(z)?), Class::Fuzzy(_) | Class::Zero);

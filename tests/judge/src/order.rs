@@ -31,7 +31,7 @@ impl<const M: usize> Sim<'_, M> {
         }
     }
 
-    /// What rests on zero and is heard: a flip inside of it may move it.
+    /// Values that rest on zero and are heard: a flip inside of one may move it.
     fn at_rest(&self) -> Vec<Id> {
         let relations = self.known.keys().filter_map(|switch| match switch {
             Switch::Relation(r) => Some(*r as usize),

@@ -63,7 +63,7 @@ impl<const M: usize> Sim<'_, M> {
         Ok(())
     }
 
-    /// Those that read a switch, and that nothing else moves: a remainder goes on by itself, and ends what it has
+    /// Values that read a switch, and that nothing else moves: a remainder goes on by itself, and ends what it has
     /// begun.
     fn reading(&self, outer: &[u32], switch: Switch) -> Vec<u32> {
         let read = |r: &u32| {

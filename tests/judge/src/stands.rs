@@ -6,7 +6,7 @@ use crate::sim::{Sim, Stop};
 use crate::tape::{ORDER, Series};
 use std::collections::HashSet;
 
-/// What moves a node.
+/// The nodes that move a node.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
     seen: HashSet<Id>,
@@ -156,7 +156,7 @@ impl<const M: usize> Sim<'_, M> {
         }
     }
 
-    /// What moves a node, also by way of the derivatives.
+    /// The nodes that move a node, also by way of the derivatives.
     pub(crate) fn parts(&self, id: Id) -> Parts {
         let mut parts = Parts::default();
         self.gather(id, &mut parts);

@@ -116,7 +116,7 @@ fn seen_through<E: Equations>(
                     min, if, ...), which quantised-state methods do not look at; use the method rk45",
         );
     }
-    // What a state switches is seen when that state steps; nothing steps for the time.
+    // A switch by a state is seen when the state steps; nothing steps for the time.
     let driven = |id: VarId| {
         let at = id.0 as usize;
         at == 0 || (dims.first_input()..dims.first_discrete()).contains(&at)
