@@ -1,4 +1,4 @@
-//! Choices of a policy that contradict each other.
+//! Choices that contradict each other in a policy whose steps are tried out.
 use super::{
     iteration::Iteration,
     rehearsal::{Correction, Rehearse},

@@ -1,4 +1,4 @@
-//! The parameters of a master into a policy; contradictions are found here.
+//! The parameters of a master into a policy; contradictions are found here and in `contradictions.rs`.
 use super::{
     Ahead, Balance, Compensation, Control, Correction, Estimate, Extrapolation, Foreseen,
     Iteration, Kalman, LookAhead, LowPass, Pace, Policy, PreStep, Rehearse, Sequence, Settling,
