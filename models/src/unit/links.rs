@@ -21,7 +21,7 @@ use super::{
     wrapper::{Cause, Scratch, Unit},
 };
 use crate::{
-    maths::expr::Compare,
+    maths::expr::{Compare, VarId},
     signal::value::{LinkKind, LinkMessage, Value},
     solve::{
         core::Core,
@@ -353,7 +353,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.state.sessions.iter_mut().for_each(|session| session.told = false);
         let number = self.first_link() + link;
         self.state.truth[number] = true;
-        self.scratch.jumped = true;
+        let sides = self.scene.dims.first_side()..self.scene.dims.variables();
+        self.scratch.jumped = Some(self.scratch.prior[sides].to_vec());
         self.state.events += 1;
         fx.located();
         if first {
@@ -361,6 +362,22 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             fx.report(Fact::Event { unit, name, kind: EventKind::Shared });
         }
         Ok(())
+    }
+    /// The held values after a link, but with the sides from `before` it of relations that read others.
+    pub(super) fn seen_after(&self, before: &[f64]) -> Vec<f64> {
+        let (dims, mut seen) = (&self.scene.dims, self.scratch.held.clone());
+        let own = |id: &VarId| {
+            let place = id.0 as usize;
+            place < dims.first_input()
+                || (dims.first_discrete()..dims.first_side()).contains(&place)
+        };
+        let sides = seen[dims.first_side()..].iter_mut().zip(before);
+        for ((side, before), reads) in sides.zip(&self.readers.reads) {
+            if !reads.as_ref().is_some_and(|reads| reads.iter().all(own)) {
+                *side = *before;
+            }
+        }
+        seen
     }
 }
 

@@ -8,6 +8,7 @@ mod falling;
 mod late;
 mod links;
 mod plan;
+mod readers;
 mod relations;
 mod saved;
 mod wrapper;

@@ -7,18 +7,15 @@
 //!   off there; nothing else does.
 //! * After the resets and inputs of a cycle, conditions that are true by now and were not set their
 //!   events off in the next cycle.
-use super::wrapper::{Scratch, State, Unit};
+use super::{
+    readers::Readers,
+    wrapper::{Scratch, State, Unit},
+};
 use crate::{
-    maths::{
-        expr::{Program, VarId},
-        rounding,
-    },
+    maths::{expr::VarId, rounding},
     solve::{
         core::Core,
-        equations::{
-            Detection, Dims, Equations, LinkEquations, Programs, Relation, Role, Trigger, Truth,
-            Work,
-        },
+        equations::{Detection, Dims, Equations, LinkEquations, Trigger, Truth, Work},
         ode::Kind,
         progress::crowded,
         series::Series,
@@ -36,131 +33,6 @@ pub(super) struct Pending {
     pub relation: u16,
     pub side: f64,
     pub touch: Option<f64>,
-}
-
-/// Who reads what; fixed for a unit's life.
-#[derive(Debug, Default)]
-pub(super) struct Readers {
-    pub relations: Vec<Relation>,
-    /// Per relation: the variables that its indicator reads, in place of algebraic ones those that
-    /// residuals read, which give them their values; none if that is not known.
-    pub reads: Vec<Option<Vec<VarId>>>,
-    /// Per relation: the events, then links, whose conditions read its side.
-    pub events: Vec<Vec<u16>>,
-    /// Per event, then link: the relations whose sides its condition reads.
-    pub of: Vec<Vec<usize>>,
-    pub timed: Vec<usize>,
-    /// Relations of role [`Role::Passes`], and of what.
-    passing: Vec<(usize, usize)>,
-    /// Per relation: whether other indicators read its side, or it begins or ends sliding. Sides are
-    /// decided first where it flips.
-    pub inner: Vec<bool>,
-    /// Per relation: whether its indicator reads sides of others, or what algebraic equations with
-    /// sides give, or whether the solution may slide along it.
-    pub nested: Vec<bool>,
-    /// Per relation: whether its indicator follows from algebraic variables, also by sides of others.
-    pub solved: Vec<bool>,
-}
-
-impl Readers {
-    /// For equations with these programs, where they have some.
-    pub(super) fn new<E: Equations>(equations: &E, programs: Option<&Programs>) -> Self {
-        let (dims, relations) = (equations.dims(), equations.relations());
-        let parts = programs.map(|programs| programs.indicators.parts());
-        let residuals = programs.map(|programs| residuals(&dims, &programs.derivatives));
-        let reads = |k: usize| {
-            let (part, residuals) = (&parts.as_ref()?[k], residuals.as_ref()?);
-            let algebraic = |id: &VarId| dims.algebraic_places().contains(&(id.0 as usize));
-            let (solved, own): (Vec<_>, Vec<_>) =
-                part.inputs().iter().copied().partition(algebraic);
-            let behind = residuals.iter().copied().filter(|_| !solved.is_empty());
-            Some(own.into_iter().chain(behind).collect())
-        };
-        let mut events = vec![Vec::new(); relations.len()];
-        let own = equations.events().iter().map(|e| match &e.trigger {
-            Trigger::State { truth, .. } => truth.relations(&dims),
-            _ => Vec::new(),
-        });
-        let links = equations.links().iter().map(|l| l.truth.relations(&dims));
-        let of: Vec<Vec<usize>> = own.chain(links).collect();
-        for (event, read) in of.iter().enumerate() {
-            read.iter().for_each(|&k| events[k].push(event as u16));
-        }
-        let sides = dims.first_side()..dims.variables();
-        let mut inner = vec![parts.is_none(); relations.len()];
-        for id in parts.iter().flatten().flat_map(|part| part.inputs()) {
-            let place = id.0 as usize;
-            if sides.contains(&place) {
-                inner[place - sides.start] = true;
-            }
-        }
-        for (k, relation) in relations.iter().enumerate() {
-            if let Some(s) = &relation.sliding {
-                for k in [k, s.above, s.below] {
-                    inner[k] = true;
-                }
-            }
-        }
-        let sided = |id: &VarId| {
-            let place = id.0 as usize;
-            sides.contains(&place) || dims.algebraic_places().contains(&place)
-        };
-        let nested = |k: usize| {
-            let reads = parts.as_ref().is_none_or(|parts| parts[k].inputs().iter().any(sided));
-            reads || relations[k].sliding.is_some()
-        };
-        let nested: Vec<bool> = (0..relations.len()).map(nested).collect();
-        if dims.algebraic > 0 {
-            inner.iter_mut().zip(&relations).for_each(|(inner, r)| *inner |= r.stops);
-        }
-        let solved = solved(&dims, parts.as_deref(), relations.len());
-        let is_timed = |k: &usize| relations[*k].role == Role::Timed;
-        let passes = |(k, r): (usize, &Relation)| match r.role {
-            Role::Passes(base) => Some((k, base)),
-            _ => None,
-        };
-        Self {
-            reads: (0..relations.len()).map(reads).collect(),
-            events,
-            of,
-            timed: (0..relations.len()).filter(is_timed).collect(),
-            passing: relations.iter().enumerate().filter_map(passes).collect(),
-            relations,
-            inner,
-            nested,
-            solved,
-        }
-    }
-}
-
-/// Per relation: whether its indicator reads algebraic variables, or the side of one that does.
-fn solved(dims: &Dims, parts: Option<&[Program]>, count: usize) -> Vec<bool> {
-    let mut solved = vec![parts.is_none() && dims.algebraic > 0; count];
-    let parts = parts.filter(|_| dims.algebraic > 0).unwrap_or_default();
-    let reads = |id: &VarId, solved: &[bool]| {
-        let place = id.0 as usize;
-        let side = place.checked_sub(dims.first_side()).and_then(|k| solved.get(k));
-        dims.algebraic_places().contains(&place) || side.is_some_and(|solved| *solved)
-    };
-    for _ in 0..parts.len() {
-        let before = solved.clone();
-        for (solved, part) in solved.iter_mut().zip(parts) {
-            *solved |= part.inputs().iter().any(|id| reads(id, &before));
-        }
-        if solved == before {
-            break;
-        }
-    }
-    solved
-}
-
-/// The variables that residuals read beside algebraic ones.
-fn residuals(dims: &Dims, derivatives: &Program) -> Vec<VarId> {
-    let parts = derivatives.parts();
-    let mut all: Vec<VarId> =
-        parts[dims.differential()..].iter().flat_map(|part| part.inputs()).copied().collect();
-    all.retain(|id| !dims.algebraic_places().contains(&(id.0 as usize)));
-    all
 }
 
 /// The condition of number `event`, of the unit's own events and then of its links.
@@ -320,7 +192,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let Scratch { held, truth, earlier, work, .. } = &mut self.scratch;
             let State { pending, fired, .. } = &mut self.state;
             let (equations, dims) = (&self.scene.equations, &self.scene.dims);
-            if pending[from..to].iter().any(|p| self.readers.inner[usize::from(p.relation)]) {
+            if self.readers.carry(&pending[from..to]) {
                 earlier.clone_from(truth);
             }
             let mut conditions = Conditions { equations, dims, readers: &self.readers, work };
@@ -336,10 +208,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         None
     }
 
-    /// Whether indicators read a relation that flips at `tick`.
+    /// Whether flips at `tick` decide others.
     pub(super) fn carries(&self, tick: i64) -> bool {
-        let here = self.state.pending.iter().filter(|p| p.tick == tick);
-        here.map(|p| usize::from(p.relation)).any(|k| self.readers.inner[k])
+        let of = |p: &Pending| p.tick.cmp(&tick);
+        let pending = &self.state.pending;
+        let from = pending.partition_point(|p| of(p).is_lt());
+        let to = pending.partition_point(|p| of(p).is_le());
+        self.readers.carry(&pending[from..to])
     }
 
     /// Adds the events that become true with the sides of the scratch's variables, and takes away those
@@ -515,7 +390,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     pub(super) fn refresh(&mut self) {
         self.note_held();
         let dims = self.scene.dims;
-        let jumped = std::mem::take(&mut self.scratch.jumped);
+        // Of the others' jumps by a link a unit hears in the next cycle: until then, it goes by what it knows.
+        let jumped = self.scratch.jumped.take().map(|before| self.seen_after(&before));
         let Scratch { held, work, .. } = &mut self.scratch;
         // Detectors never report at the start.
         let now = (!self.state.starting.is_empty()).then(|| held.clone());
@@ -527,11 +403,15 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             Conditions { equations, dims: &self.scene.dims, readers: &self.readers, work };
         for (event, truth) in self.state.truth.iter_mut().enumerate() {
             let spec = equations.events().get(event).map(|e| &e.trigger);
-            // Of the others' jumps by a link a unit hears in the next cycle.
-            let blind = |l: &LinkEquations| jumped && l.own.len() < l.sender.len();
-            let link = || &equations.links()[event - equations.events().len()];
-            if spec.is_none() && (blind(link()) || truth_of(equations, event).is_none()) {
-                continue;
+            if spec.is_none() {
+                let link = &equations.links()[event - equations.events().len()];
+                if truth_of(equations, event).is_none() {
+                    continue;
+                }
+                if let Some(seen) = jumped.as_ref().filter(|_| link.own.len() < link.sender.len()) {
+                    *truth &= conditions.holds(event, seen);
+                    continue;
+                }
             }
             let crossing = matches!(spec, Some(Trigger::State { crossing: Some(_), .. }));
             let at_start = now.as_ref().filter(|_| crossing);

@@ -10,11 +10,7 @@
 //! # Times
 //! Offsets are seconds since the unit's last transition, so that they stay small; equations see
 //! the absolute time.
-use super::{
-    decide::START,
-    links::Session,
-    relations::{Pending, Readers},
-};
+use super::{decide::START, links::Session, readers::Readers, relations::Pending};
 use crate::{
     signal::{
         Sizes,
@@ -154,8 +150,8 @@ pub(super) struct Scratch {
     pub truth: Vec<bool>,
     /// The truth before flips that others read.
     pub earlier: Vec<bool>,
-    /// Whether a link took place in this cycle.
-    pub jumped: bool,
+    /// The sides of relations before the link that took place in this cycle, if one did.
+    pub jumped: Option<Vec<f64>>,
     /// Relations that flipped in this cycle, and events that these set off.
     pub flipped: Vec<u16>,
     pub begun: Vec<u16>,

@@ -54,7 +54,7 @@ pub struct Solver {
     /// start; zero where nothing is estimated.
     error: f64,
     largest: f64,
-    /// How large each state was at the steps of a series since the last start: what it is rounded by.
+    /// How large each state was at the steps since the last start, where none is estimated: what it is rounded by.
     sizes: Vec<f64>,
     /// Steps since the last start, modulo that after which one is checked.
     since: u8,
@@ -148,7 +148,10 @@ impl Solver {
         }
         let info = match self.method {
             Method::Rk45 | Method::Rk23 | Method::Rodas => self.controlled(system, t_stop),
-            Method::Rk4(h) | Method::Euler(h) => self.fixed(system, h, t_stop),
+            Method::Rk4(h) | Method::Euler(h) => {
+                self.note_sizes();
+                self.fixed(system, h, t_stop)
+            }
             Method::Taylor(order, h) => {
                 self.note_sizes();
                 self.expanded(system, order, h, t_stop)
@@ -161,7 +164,7 @@ impl Solver {
         info
     }
 
-    /// Notes how large the states are, from which polynomials begin that have no error but rounding.
+    /// Notes how large the states are, from which steps begin that have no known error but rounding.
     fn note_sizes(&mut self) {
         self.sizes.resize(self.x.len(), 0.0);
         self.sizes.iter_mut().zip(&self.x).for_each(|(size, x)| *size = size.max(x.abs()));
@@ -205,12 +208,11 @@ impl Solver {
         let terms = self.path.row(i).iter().rev().fold(0.0, |sum, c| sum * e.abs() + c.abs());
         let rounding = f64::EPSILON * terms.max(x.abs());
         if self.error == 0.0 && self.largest == 0.0 {
+            let size = self.sizes.get(i).copied().unwrap_or(0.0);
+            let rounding = rounding.max(f64::EPSILON * size);
             // Of fixed steps, whose errors nobody knows, the rounding adds up.
-            let Some(h) = self.method.own_step() else {
-                let size = self.sizes.get(i).copied().unwrap_or(0.0);
-                return rounding.max(f64::EPSILON * size);
-            };
-            return rounding * (1.0 + (t - self.start).max(0.0) / h);
+            let steps = self.method.own_step().map_or(0.0, |h| (t - self.start).max(0.0) / h);
+            return rounding * (1.0 + steps);
         }
         // The estimate is a mean over all states.
         let all = (self.x.len() as f64).sqrt();

@@ -1,0 +1,140 @@
+//! Who reads what: relations, events and variables of a unit, fixed for its life.
+use super::relations::Pending;
+use crate::{
+    maths::expr::{Program, VarId},
+    solve::equations::{Dims, Equations, Programs, Relation, Role, Trigger},
+};
+
+/// Readers of relations and variables.
+#[derive(Debug, Default)]
+pub(super) struct Readers {
+    pub relations: Vec<Relation>,
+    /// Per relation: the variables that its indicator reads, in place of algebraic ones those that
+    /// residuals read, which give them their values; none if that is not known.
+    pub reads: Vec<Option<Vec<VarId>>>,
+    /// Per relation: the events, then links, whose conditions read its side.
+    pub events: Vec<Vec<u16>>,
+    /// Per event, then link: the relations whose sides its condition reads.
+    pub of: Vec<Vec<usize>>,
+    pub timed: Vec<usize>,
+    /// Relations of role [`Role::Passes`], and of what.
+    pub passing: Vec<(usize, usize)>,
+    /// Per relation: whether other indicators read its side, or it begins or ends sliding. Sides are
+    /// decided first where it flips.
+    pub inner: Vec<bool>,
+    /// Per relation: whether its indicator reads sides of others, or what algebraic equations with
+    /// sides give, or whether the solution may slide along it.
+    pub nested: Vec<bool>,
+    /// Per relation: whether its indicator follows from algebraic variables, also by sides of others.
+    pub solved: Vec<bool>,
+}
+
+impl Readers {
+    /// For equations with these programs, where they have some.
+    pub(super) fn new<E: Equations>(equations: &E, programs: Option<&Programs>) -> Self {
+        let (dims, relations) = (equations.dims(), equations.relations());
+        let parts = programs.map(|programs| programs.indicators.parts());
+        let residuals = programs.map(|programs| residuals(&dims, &programs.derivatives));
+        let reads = |k: usize| {
+            let (part, residuals) = (&parts.as_ref()?[k], residuals.as_ref()?);
+            let algebraic = |id: &VarId| dims.algebraic_places().contains(&(id.0 as usize));
+            let (solved, own): (Vec<_>, Vec<_>) =
+                part.inputs().iter().copied().partition(algebraic);
+            let behind = residuals.iter().copied().filter(|_| !solved.is_empty());
+            Some(own.into_iter().chain(behind).collect())
+        };
+        let mut events = vec![Vec::new(); relations.len()];
+        let own = equations.events().iter().map(|e| match &e.trigger {
+            Trigger::State { truth, .. } => truth.relations(&dims),
+            _ => Vec::new(),
+        });
+        let links = equations.links().iter().map(|l| l.truth.relations(&dims));
+        let of: Vec<Vec<usize>> = own.chain(links).collect();
+        for (event, read) in of.iter().enumerate() {
+            read.iter().for_each(|&k| events[k].push(event as u16));
+        }
+        let sides = dims.first_side()..dims.variables();
+        let mut inner = vec![parts.is_none(); relations.len()];
+        for id in parts.iter().flatten().flat_map(|part| part.inputs()) {
+            let place = id.0 as usize;
+            if sides.contains(&place) {
+                inner[place - sides.start] = true;
+            }
+        }
+        for (k, relation) in relations.iter().enumerate() {
+            if let Some(s) = &relation.sliding {
+                for k in [k, s.above, s.below] {
+                    inner[k] = true;
+                }
+            }
+        }
+        let sided = |id: &VarId| {
+            let place = id.0 as usize;
+            sides.contains(&place) || dims.algebraic_places().contains(&place)
+        };
+        let nested = |k: usize| {
+            let reads = parts.as_ref().is_none_or(|parts| parts[k].inputs().iter().any(sided));
+            reads || relations[k].sliding.is_some()
+        };
+        let nested: Vec<bool> = (0..relations.len()).map(nested).collect();
+        if dims.algebraic > 0 {
+            inner.iter_mut().zip(&relations).for_each(|(inner, r)| *inner |= r.stops);
+        }
+        let solved = solved(&dims, parts.as_deref(), relations.len());
+        let is_timed = |k: &usize| relations[*k].role == Role::Timed;
+        let passes = |(k, r): (usize, &Relation)| match r.role {
+            Role::Passes(base) => Some((k, base)),
+            _ => None,
+        };
+        Self {
+            reads: (0..relations.len()).map(reads).collect(),
+            events,
+            of,
+            timed: (0..relations.len()).filter(is_timed).collect(),
+            passing: relations.iter().enumerate().filter_map(passes).collect(),
+            relations,
+            inner,
+            nested,
+            solved,
+        }
+    }
+
+    /// Whether flips of one tick decide other sides: indicators read theirs, or they stop what comes to its
+    /// threshold at that tick.
+    pub(super) fn carry(&self, group: &[Pending]) -> bool {
+        let is_inner = |p: &Pending| self.inner[usize::from(p.relation)];
+        let mut flips = group.iter().filter(|p| p.touch.is_none());
+        let stops = |p: &Pending| self.relations[usize::from(p.relation)].stops;
+        group.iter().any(is_inner) || flips.clone().nth(1).is_some() && flips.any(stops)
+    }
+}
+
+/// Per relation: whether its indicator reads algebraic variables, or the side of one that does.
+fn solved(dims: &Dims, parts: Option<&[Program]>, count: usize) -> Vec<bool> {
+    let mut solved = vec![parts.is_none() && dims.algebraic > 0; count];
+    let parts = parts.filter(|_| dims.algebraic > 0).unwrap_or_default();
+    let reads = |id: &VarId, solved: &[bool]| {
+        let place = id.0 as usize;
+        let side = place.checked_sub(dims.first_side()).and_then(|k| solved.get(k));
+        dims.algebraic_places().contains(&place) || side.is_some_and(|solved| *solved)
+    };
+    for _ in 0..parts.len() {
+        let before = solved.clone();
+        for (solved, part) in solved.iter_mut().zip(parts) {
+            *solved |= part.inputs().iter().any(|id| reads(id, &before));
+        }
+        if solved == before {
+            break;
+        }
+    }
+    solved
+}
+
+/// The variables that residuals read beside algebraic ones.
+fn residuals(dims: &Dims, derivatives: &Program) -> Vec<VarId> {
+    let parts = derivatives.parts();
+    let mut all: Vec<VarId> =
+        parts[dims.differential()..].iter().flat_map(|part| part.inputs()).copied().collect();
+    all.retain(|id| !dims.algebraic_places().contains(&(id.0 as usize)));
+    all
+}
