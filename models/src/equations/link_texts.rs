@@ -15,6 +15,29 @@ impl Events<'_> {
                 self.shared.push(alternatives);
             }
         }
+        self.note_moved(context);
+    }
+
+    /// Notes the inputs that each link may change by its resets of other members.
+    fn note_moved(&mut self, context: &Context<'_>) {
+        let spec = |number: u32| context.links.iter().find(|l| l.link == number);
+        // Per input by which this unit knows a variable of another one: that.
+        let mut heard = Vec::new();
+        for link in &self.links {
+            let Some(l) = spec(link.link) else { continue };
+            let variables = l.variables.iter().zip(&link.known);
+            let others = variables.filter(|((member, _), _)| *member != l.member);
+            heard.extend(others.map(|((member, v), &input)| (input, l.units[*member as usize], v)));
+        }
+        for link in &mut self.links {
+            let Some(l) = spec(link.link) else { continue };
+            let is_moved = |unit: u32, variable: &String| {
+                let mut moved = l.moved.iter().filter(|(of, _)| *of == unit);
+                moved.any(|(_, name)| name.as_ref().is_none_or(|name| name == variable))
+            };
+            let moved = heard.iter().filter(|(_, unit, variable)| is_moved(*unit, variable));
+            link.moved = moved.map(|(input, ..)| *input).collect();
+        }
     }
 
     fn link(
@@ -76,6 +99,7 @@ impl Events<'_> {
             believed: l.believed,
             resets_told: l.resets_told,
             known: by,
+            moved: Vec::new(),
             truth,
             sides,
             own,

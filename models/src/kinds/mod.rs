@@ -435,6 +435,10 @@ pub struct LinkSpec {
     pub variables: Vec<(u32, String)>,
     /// Per variable of `variables`: whether only events change it.
     pub discrete: Vec<bool>,
+    /// The members' units, by their numbers in the scenario.
+    pub units: Vec<u32>,
+    /// What the resets of this link may change: (unit, variable), and without a variable whatever belongs to the unit.
+    pub moved: Vec<(u32, Option<String>)>,
     /// Input ports or own variables of this unit by which it knows a variable of `variables`
     /// between exchanges; `None` for its own variables.
     pub known_by: Vec<Option<String>>,

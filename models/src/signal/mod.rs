@@ -1,5 +1,7 @@
 //! Signals and the values that units send each other.
 pub mod capabilities;
+mod chebyshev;
+pub mod cut;
 mod held;
 pub mod piece;
 mod sizes;

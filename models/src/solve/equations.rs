@@ -301,6 +301,8 @@ pub struct LinkEquations {
     pub resets_told: bool,
     /// Per exchanged value: the own variable, or the input, by which this unit knows it.
     pub known: Vec<usize>,
+    /// Inputs whose values the resets of other members may change.
+    pub moved: Vec<usize>,
     /// Own variables among the exchanged ones: (place in the exchange, variable of the unit).
     pub own: Vec<(usize, usize)>,
     /// Per exchanged value: the member that sends it.

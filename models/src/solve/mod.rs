@@ -19,6 +19,7 @@ mod stepped;
 pub(crate) mod tendency;
 mod watch;
 
+pub use bounded::roundings;
 pub use equations::{
     Detection, Dims, Equations, EventSpec, LinkEquations, Programs, Relation, Rest, Role, Sliding,
     Trigger, Truth,

@@ -1,12 +1,16 @@
 //! Notes of the solution between messages: output ports over each step, as polynomials.
 use super::{
+    bounded::Bounded,
     core::{Core, Scene},
-    equations::{Dims, Equations},
+    equations::{Dims, Equations, Work},
     ode::Path,
 };
 use crate::{
     maths::poly,
-    signal::piece::{Cuts, Moment, Piece},
+    signal::{
+        cut::{Curves, Cuts, cut},
+        piece::{Moment, Piece},
+    },
 };
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +24,9 @@ pub(crate) struct Notes {
     /// The ports as sums, until something changes at a transition; empty before somebody asked.
     sums: Vec<Option<Sum>>,
 }
+
+/// The share of a variable by which its polynomial may be rounded.
+const ROUNDED: f64 = 4.0 * f64::EPSILON;
 
 /// An output that is a number and states with factors.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -97,15 +104,7 @@ impl Notes {
             }
         }
         let Self { ports, pieces, cuts, .. } = self;
-        let (mut vars, mut x) = (Vec::new(), vec![0.0; scene.dims.states]);
-        let mut sample = |theta: f64, row: &mut [f64]| {
-            let at = if theta == 1.0 { t } else { begin + theta * (t - begin) };
-            core.states(at, &mut x);
-            scene.fill(at, &x, &mut vars);
-            for (value, &port) in row.iter_mut().zip(&*ports) {
-                *value = scene.equations.output(port.into(), &vars);
-            }
-        };
+        let mut outputs = Outputs { scene, core, ports, begin, end: t, rows: Rows::default() };
         let place = |theta: f64| match theta {
             0.0 => from,
             1.0 => now,
@@ -118,7 +117,7 @@ impl Notes {
             let coefficients = coefficients.to_vec();
             pieces.push(Piece { port: ports[k], from, to, coefficients, coarse: false });
         };
-        Piece::cut((ports.len(), 0), known, &mut sample, &mut take);
+        cut((ports.len(), 0), known, &mut outputs, &mut take);
         cuts.mark(pieces, ports, from);
     }
 }
@@ -160,5 +159,57 @@ impl Sum {
         c[0] += self.number;
         c.truncate(Piece::length(&c));
         c
+    }
+}
+
+/// Outputs of a unit over a part of a step, from `begin` to `end` in seconds.
+struct Outputs<'a, E, C> {
+    scene: &'a Scene<E>,
+    core: &'a C,
+    ports: &'a [u16],
+    begin: f64,
+    end: f64,
+    rows: Rows,
+}
+
+/// Room for states, variables, and outputs with their roundings.
+#[derive(Default)]
+struct Rows {
+    x: Vec<f64>,
+    vars: Vec<f64>,
+    doubted: Vec<Bounded<1>>,
+    work: Work<Bounded<1>>,
+    y: Vec<Bounded<1>>,
+}
+
+impl<E: Equations, C: Core<E>> Outputs<'_, E, C> {
+    /// Leaves the variables at a place in the rows.
+    fn look(&mut self, theta: f64) {
+        let Rows { x, vars, .. } = &mut self.rows;
+        let at = if theta == 1.0 { self.end } else { self.begin + theta * (self.end - self.begin) };
+        x.resize(self.scene.dims.states, 0.0);
+        self.core.states(at, x);
+        self.scene.fill(at, x, vars);
+    }
+}
+
+impl<E: Equations, C: Core<E>> Curves for Outputs<'_, E, C> {
+    fn values(&mut self, theta: f64, row: &mut [f64]) {
+        self.look(theta);
+        for (value, &port) in row.iter_mut().zip(self.ports) {
+            *value = self.scene.equations.output(port.into(), &self.rows.vars);
+        }
+    }
+
+    fn roundings(&mut self, theta: f64, row: &mut [f64]) {
+        self.look(theta);
+        let Rows { vars, doubted, work, y, .. } = &mut self.rows;
+        doubted.clear();
+        doubted.extend(vars.iter().map(|v| Bounded::new(*v, ROUNDED * v.abs())));
+        y.resize(self.scene.dims.outputs, Bounded::default());
+        self.scene.equations.outputs(doubted, work, y);
+        for (bound, &port) in row.iter_mut().zip(self.ports) {
+            *bound = y[usize::from(port)].error[0];
+        }
     }
 }

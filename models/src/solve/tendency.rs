@@ -47,10 +47,11 @@ impl<const N: usize> Memory<N> {
     }
 
     /// Sets the variables, as ones that do not move.
-    fn begin(&mut self, vars: &[f64], error: impl Fn(usize) -> f64) {
+    fn begin(&mut self, vars: &[f64], error: impl Fn(usize) -> f64) -> &mut Self {
         let each = |(place, &v): (usize, &f64)| Bounded::new(v, error(place));
         self.vars.clear();
         self.vars.extend(vars.iter().enumerate().map(each));
+        self
     }
 
     fn finish<E: Equations>(&mut self, scene: &Scene<E>) -> &[Bounded<N>] {
@@ -135,6 +136,34 @@ impl Tendency {
         to.extend(z.iter().map(|z| (z.value(), z.error[0])));
     }
 
+    /// Raises the errors of algebraic variables to what rounding leaves open in the equations that give them: one that
+    /// is zero may be computed as the difference of large numbers.
+    pub(crate) fn doubt_solved<E: Equations>(
+        &mut self,
+        scene: &Scene<E>,
+        vars: &[f64],
+        errors: &mut [f64],
+    ) {
+        let dims = scene.dims;
+        if dims.algebraic == 0 {
+            return;
+        }
+        let Ok(factors) = self.consistent.linearise(&scene.equations, vars) else { return };
+        let places = dims.algebraic_places();
+        let rounded = |place: usize| match places.contains(&place) {
+            true => 0.0,
+            false => f64::EPSILON * vars[place].abs(),
+        };
+        let Memory { vars: bounded, dx, work, .. } = self.values.begin(vars, rounded);
+        dx.resize(dims.states, Bounded::constant(0.0));
+        scene.equations.derivatives(bounded, work, dx);
+        let mut off: Vec<f64> = dx[dims.differential()..].iter().map(|r| r.error[0]).collect();
+        factors.solve(&mut off);
+        for (error, off) in errors[places].iter_mut().zip(off) {
+            *error = error.max(off.abs());
+        }
+    }
+
     /// The signs of the indicators' slopes along the solution through `vars` at offset `t`, where they
     /// are certain; else zero.
     pub(crate) fn slopes<E: Equations>(
@@ -190,8 +219,9 @@ impl<'a, E: Equations, C: Course> Doubt<'a, E, C> {
     /// Leaves the variables at `t`, and how far each is off.
     fn look(&mut self, t: f64) {
         let (scene, dims) = (self.scene, &self.scene.dims);
-        let Tendency { vars, errors, .. } = self.tendency;
-        scene.surround(t, vars);
+        let [mut vars, mut errors] =
+            [&mut self.tendency.vars, &mut self.tendency.errors].map(std::mem::take);
+        scene.surround(t, &mut vars);
         errors.clear();
         errors.resize(dims.variables(), 0.0);
         // A time far from zero is rounded itself.
@@ -205,6 +235,8 @@ impl<'a, E: Equations, C: Course> Doubt<'a, E, C> {
         for (k, slip) in scene.frame.slips.iter().enumerate() {
             errors[first + k] = slip + HEARD * vars[first + k].abs();
         }
+        self.tendency.doubt_solved(scene, &vars, &mut errors);
+        (self.tendency.vars, self.tendency.errors) = (vars, errors);
     }
 
     /// Indicator `k` at `t` as a series, for errors of this part of what they may be.
@@ -226,7 +258,7 @@ impl<E: Equations, C: Course> Doubts for Doubt<'_, E, C> {
         }
         let plain = self.tendency.plain.get(k).copied().flatten();
         let state = plain.and_then(|place| place.checked_sub(Dims::STATES));
-        if let Some(i) = state.filter(|i| *i < self.scene.dims.states) {
+        if let Some(i) = state.filter(|i| *i < self.scene.dims.differential()) {
             return self.course.error(t, i, self.course.state(t, i));
         }
         // All indicators are looked at together, and many conditions ask for one place.

@@ -137,16 +137,23 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         ))
     }
 
-    /// Leaves in the scratch how far each variable may be off: states by the solver, or by rounding where a
-    /// reset has set them, and inputs that have gone on since they were told.
+    /// Leaves in the scratch how far each variable may be off: at the start algebraic variables by rounding, and after
+    /// it all of them.
     fn doubt(&mut self, at: Instant) {
+        self.scratch.errors.clear();
+        self.scratch.errors.resize(self.scene.dims.variables(), 0.0);
+        if !at.start {
+            self.doubt_states(at);
+        }
+        let Scratch { vars, tendency, errors, .. } = &mut self.scratch;
+        tendency.doubt_solved(&self.scene, vars, errors);
+    }
+
+    /// States are off by the solver, or by rounding where a reset has set them, and so are inputs that have gone on
+    /// since they were told.
+    fn doubt_states(&mut self, at: Instant) {
         let dims = self.scene.dims;
         let Scratch { vars, prior, errors, .. } = &mut self.scratch;
-        errors.clear();
-        errors.resize(dims.variables(), 0.0);
-        if at.start {
-            return;
-        }
         for place in Dims::STATES..dims.first_input() {
             let summed = SUMMED * vars[place].abs();
             errors[place] = match vars[place] == prior[place] {
@@ -317,13 +324,16 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// Whether a jump may have turned the indicator of relation `k`, which reads nothing that changed: near
-    /// its end the way it goes decides, if that is certain. Else it keeps its side (rule 4).
+    /// its end the way it goes decides, if that is certain. Else it keeps its side (rule 4). A discrete value or a
+    /// mode may turn one that has just come there.
     fn may_turn(&self, k: usize) -> bool {
-        let (dims, Scratch { vars, prior, .. }) = (&self.scene.dims, &self.scratch);
+        let (dims, Scratch { vars, prior, flipped, .. }) = (&self.scene.dims, &self.scratch);
         let relation = &self.readers.relations[k];
-        let states = Dims::STATES..dims.first_input();
-        let near = relation.kind == Kind::Sign && self.certain(k) == 0.0;
-        near && !relation.stops && vars[states.clone()] != prior[states]
+        let near = relation.kind == Kind::Sign && self.certain(k) == 0.0 && !relation.stops;
+        let changed = |places: Range<usize>| vars[places.clone()] != prior[places];
+        let held = dims.first_discrete()..dims.first_side();
+        near && (changed(Dims::STATES..dims.first_input())
+            || flipped.contains(&(k as u16)) && changed(held))
     }
 
     /// The side of relation `k`, if it is another one, where it stands on its threshold, or on a whole number:

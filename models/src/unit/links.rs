@@ -354,7 +354,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let number = self.first_link() + link;
         self.state.truth[number] = true;
         let sides = self.scene.dims.first_side()..self.scene.dims.variables();
-        self.scratch.jumped = Some(self.scratch.prior[sides].to_vec());
+        self.scratch.jumped = Some((link, self.scratch.prior[sides].to_vec()));
         self.state.events += 1;
         fx.located();
         if first {
@@ -363,21 +363,16 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         Ok(())
     }
-    /// The held values after a link, but with the sides from `before` it of relations that read others.
-    pub(super) fn seen_after(&self, before: &[f64]) -> Vec<f64> {
-        let (dims, mut seen) = (&self.scene.dims, self.scratch.held.clone());
-        let own = |id: &VarId| {
-            let place = id.0 as usize;
-            place < dims.first_input()
-                || (dims.first_discrete()..dims.first_side()).contains(&place)
+    /// The relations of which this unit does not know yet on which sides they are after link `done`, since others may
+    /// have changed what they read, with those `before` it.
+    pub(super) fn unknown_after(&self, done: usize, before: Vec<f64>) -> Vec<Option<f64>> {
+        let moved = &self.scene.equations.links()[done].moved;
+        let known = |id: &VarId| !moved.contains(&(id.0 as usize));
+        let reads = self.readers.reads.iter().zip(before);
+        let unknown = |(reads, side): (&Option<Vec<VarId>>, f64)| {
+            (!reads.as_ref().is_some_and(|reads| reads.iter().all(known))).then_some(side)
         };
-        let sides = seen[dims.first_side()..].iter_mut().zip(before);
-        for ((side, before), reads) in sides.zip(&self.readers.reads) {
-            if !reads.as_ref().is_some_and(|reads| reads.iter().all(own)) {
-                *side = *before;
-            }
-        }
-        seen
+        reads.map(unknown).collect()
     }
 }
 

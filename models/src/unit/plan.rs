@@ -215,9 +215,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     pub(super) fn plan_events(&mut self, k: i64, t: f64, flipped: bool) -> Result<(), String> {
         self.look(if flipped { self.snapped(k, t) } else { t });
         self.scratch.vars[0] = self.scene.absolute(t);
-        // Segments in the outbox were never sent: receivers hold older ones.
-        let unsent = self.state.outbox.iter().any(|(_, value)| matches!(value, Value::Segment(_)));
-        if self.audible && !unsent {
+        if self.audible {
             self.note_outputs();
         }
         self.note_before();

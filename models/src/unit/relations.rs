@@ -391,7 +391,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.note_held();
         let dims = self.scene.dims;
         // Of the others' jumps by a link a unit hears in the next cycle: until then, it goes by what it knows.
-        let jumped = self.scratch.jumped.take().map(|before| self.seen_after(&before));
+        let jumped = self.scratch.jumped.take();
+        let unknown = jumped.map(|(link, before)| self.unknown_after(link, before));
+        let seen = unknown.as_ref().map(|unknown| {
+            let mut seen = self.scratch.held.clone();
+            let sides = seen[dims.first_side()..].iter_mut().zip(unknown);
+            sides.for_each(|(side, before)| *side = before.unwrap_or(*side));
+            seen
+        });
         let Scratch { held, work, .. } = &mut self.scratch;
         // Detectors never report at the start.
         let now = (!self.state.starting.is_empty()).then(|| held.clone());
@@ -404,11 +411,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         for (event, truth) in self.state.truth.iter_mut().enumerate() {
             let spec = equations.events().get(event).map(|e| &e.trigger);
             if spec.is_none() {
-                let link = &equations.links()[event - equations.events().len()];
                 if truth_of(equations, event).is_none() {
                     continue;
                 }
-                if let Some(seen) = jumped.as_ref().filter(|_| link.own.len() < link.sender.len()) {
+                let of = &self.readers.of[event];
+                let open = |unknown: &Vec<Option<f64>>| of.iter().any(|&k| unknown[k].is_some());
+                if let Some(seen) = seen.as_ref().filter(|_| unknown.as_ref().is_some_and(open)) {
                     *truth &= conditions.holds(event, seen);
                     continue;
                 }

@@ -150,8 +150,9 @@ pub(super) struct Scratch {
     pub truth: Vec<bool>,
     /// The truth before flips that others read.
     pub earlier: Vec<bool>,
-    /// The sides of relations before the link that took place in this cycle, if one did.
-    pub jumped: Option<Vec<f64>>,
+    /// The number among the unit's links of that which took place in this cycle, if one did, and the sides of
+    /// relations before it.
+    pub jumped: Option<(usize, Vec<f64>)>,
     /// Relations that flipped in this cycle, and events that these set off.
     pub flipped: Vec<u16>,
     pub begun: Vec<u16>,
@@ -282,8 +283,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.look(0.0);
     }
 
-    /// Leaves the outputs for the scratch's variables in `before`.
+    /// Leaves the outputs for the scratch's variables in `before`. Where segments wait that were never sent, receivers
+    /// hold those from before these.
     pub(super) fn note_outputs(&mut self) {
+        if self.state.outbox.iter().any(|(_, value)| matches!(value, Value::Segment(_))) {
+            return;
+        }
         let Scratch { vars, before, work, .. } = &mut self.scratch;
         before.resize(self.scene.dims.outputs, 0.0);
         self.scene.equations.outputs(vars, work, before);

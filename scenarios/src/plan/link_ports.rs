@@ -93,8 +93,16 @@ impl<'a> Wiring<'a> {
             let unit = &self.tree.units[link.members[*of as usize].2 as usize];
             unit.kind.is_discrete(&unit.params, variable)
         };
+        // Algebraic variables follow from whatever is reset.
+        let resets = link.members.iter().zip(&link.resets);
+        let moved = resets.flat_map(|((.., unit), resets)| {
+            let solved = self.tree.units[*unit as usize].params.get("algebraic").is_some();
+            resets.iter().map(move |(target, _)| (*unit, (!solved).then(|| target.value.clone())))
+        });
         LinkSpec {
             discrete: link.variables.iter().map(discrete).collect(),
+            units: link.members.iter().map(|(.., unit)| *unit).collect(),
+            moved: moved.collect(),
             link: 0,
             name: link.name.clone(),
             member: at as u32,

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use superdense_kernel::{ModelKey, Simulation};
 use superdense_models::signal::{
-    piece::{Cuts, Moment, Piece},
+    cut::Cuts,
+    piece::{Moment, Piece},
     value::Value,
 };
 

@@ -18,7 +18,8 @@ pub(super) fn before(sides: &[Side], to: f64) -> f64 {
 ///
 /// **Why.** A signal that begins on its threshold, is put onto it or touches it is beyond it by rounding, for a
 /// while that depends on the method. Such a while is none: the side before goes on. A signal that is stopped where it
-/// comes to its threshold stands there, and its difference is zero; rounding has put it to one side or the other.
+/// comes to its threshold stands there, and its difference is zero; rounding has put it to one side or the other. One
+/// that an event turns back there is zero at that instant.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Seen {
     /// Its largest coefficient.
@@ -27,14 +28,19 @@ pub(super) struct Seen {
     sign: f64,
     /// Where the last piece ended.
     end: f64,
-    /// How far its end may lie before or behind the threshold at which it was to stop: an event comes at a tick.
-    reach: f64,
+    /// How far it went at that end within the time by which a tick may precede its event, with the sign of its slope:
+    /// so far before or behind the threshold an event may have ended it. Zero if it does not surely move.
+    pace: f64,
+    /// Whether it is on its threshold for the instant at which the last piece began.
+    turned: bool,
 }
 
 /// The share of the largest difference so far within which a sign is rounding: pieces are as good as that.
 const ROUNDING: f64 = 1e-11;
 /// A tick, in the parts of it by which it may precede an event.
 const LATE: f64 = 512.0;
+/// The share of what its terms give at which a slope is one.
+const SURE: f64 = 1e-9;
 
 impl Seen {
     /// A value at an instant; its last sign if it is rounding.
@@ -44,43 +50,52 @@ impl Seen {
 
     /// How large a difference is still rounding.
     fn rounding(&self) -> f64 {
-        self.reach.max(ROUNDING * self.size)
+        self.pace.abs().max(ROUNDING * self.size)
     }
 
-    /// The sign of a polynomial that has only one between 0 and 1, if that shows at once. `early` is the part of
-    /// this piece by which a tick may precede the event that it stands for.
+    /// Takes the next piece, a polynomial from 0 to 1, and gives its sign if it has but one and that shows at once;
+    /// else [`sides`](Self::sides) tells. `early` is the part of this piece by which a tick may precede the event that
+    /// it stands for.
     pub(super) fn side(&mut self, c: &[f64], early: f64) -> Option<f64> {
         self.size = c.iter().fold(self.size, |size, c| size.max(c.abs()));
+        self.turned = self.is_turned(c);
         let rest: f64 = c[1..].iter().map(|c| c.abs()).sum();
         let level = c[1..].iter().all(|c| *c == 0.0);
         let within = c[0].abs() + rest <= self.rounding();
         // A value that moves along its threshold was put there, up to a tick late; one that stands keeps its overshoot.
-        let reach = if level { self.reach } else { LATE * self.reach };
+        let reach = self.pace.abs() * if level { 1.0 } else { LATE };
         let came = (c[0] - self.end).abs() <= self.rounding().max(reach) && self.end.abs() <= reach;
-        if within && came {
+        let known = level || c[0].abs() - rest > ROUNDING * self.size;
+        // It has stood on its threshold, and less than a tick has gone by: its event is still to come.
+        let stands = self.sign == 0.0 && LATE * early >= 1.0 && c[0].abs() + rest <= reach;
+        if within && came || known && stands {
             // Faster than anything that only approaches.
             self.sign = 0.0;
-        } else if level {
+        } else if known {
             // Equal numbers are equal.
             self.sign = if c[0] == 0.0 { 0.0 } else { c[0].signum() };
         }
-        let known = level || c[0].abs() - rest > ROUNDING * self.size;
-        if known && !level {
-            self.sign = c[0].signum();
-        }
         self.end = c.iter().sum();
         if !level && !within {
-            let slope: f64 = c.iter().enumerate().map(|(k, c)| k as f64 * c).sum();
-            self.reach = slope.abs() * early;
+            let terms = || c.iter().enumerate().map(|(k, c)| k as f64 * c);
+            let (slope, all) = (terms().sum::<f64>(), terms().map(f64::abs).sum::<f64>());
+            self.pace = if slope.abs() > SURE * all { slope * early } else { 0.0 };
         }
-        known.then_some(self.sign)
+        (known && !self.turned).then_some(self.sign)
     }
 
-    /// The signs of a polynomial between 0 and 1, as for [`side`](Self::side).
+    /// Whether it had come to its threshold, and goes back from there, or is put somewhere else.
+    fn is_turned(&self, c: &[f64]) -> bool {
+        let arrived = self.sign * self.pace < 0.0 && self.end.abs() <= self.rounding();
+        let slope = c.get(1).copied().unwrap_or(0.0);
+        let terms: f64 = c.iter().enumerate().map(|(k, c)| k as f64 * c.abs()).sum();
+        let jumps = (c[0] - self.end).abs() > LATE * self.rounding();
+        let way = if jumps { c[0] } else { slope };
+        arrived && way * self.sign > 0.0 && (jumps || slope.abs() > SURE * terms)
+    }
+
+    /// The signs of the piece that [`side`](Self::side) has just taken, up to places between 0 and 1.
     pub(super) fn sides(&mut self, c: &[f64], early: f64) -> Vec<Side> {
-        if let Some(sign) = self.side(c, early) {
-            return vec![Side { to: 1.0, sign }];
-        }
         let mut ends = vec![0.0];
         ends.extend(roots(c).into_iter().filter(|&at| at > 0.0 && at < 1.0));
         ends.push(1.0);
@@ -96,10 +111,12 @@ impl Seen {
             last = sign.unwrap_or(last);
             Side { to: pair[1], sign: last }
         };
-        let mut sides: Vec<Side> = ends.windows(2).zip(&signs).map(side).collect();
+        let instant = self.turned.then_some(Side { to: 0.0, sign: 0.0 });
+        let pieces = ends.windows(2).zip(&signs).map(side);
+        let mut sides: Vec<Side> = instant.into_iter().chain(pieces).collect();
         self.sign = last;
         // A piece that begins on its threshold but for rounding has come to it from no side.
-        if let [.., Some(_), _] = signs[..] {
+        if signs[..signs.len() - 1].iter().any(Option::is_some) {
             self.stand(&mut sides, &ends, early);
         }
         sides
@@ -108,9 +125,8 @@ impl Seen {
     /// Where a piece ends on its threshold, beyond it by less than a tick, an event has ended it there: it stands on it
     /// at this instant, whatever follows.
     fn stand(&mut self, sides: &mut Vec<Side>, ends: &[f64], early: f64) {
-        let [.., begin, root, _] = ends else { return };
-        let overshoots = 1.0 - root <= LATE * early && root > begin;
-        if overshoots && self.end.abs() <= LATE * self.reach {
+        let [.., root, _] = ends else { return };
+        if 1.0 - root <= LATE * early && self.end.abs() <= LATE * self.pace.abs() {
             let to = *root;
             let before = sides.iter().rfind(|side| side.to <= to).map_or(0.0, |side| side.sign);
             sides.retain(|side| side.to < to);

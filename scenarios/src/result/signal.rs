@@ -8,7 +8,11 @@ use superdense_models::{
         expr::{Condition, Expr, Program, Registers, VarId},
         poly,
     },
-    signal::piece::{Cuts, Piece},
+    signal::{
+        cut::{Curves, Cuts, cut},
+        piece::Piece,
+    },
+    solve::roundings,
 };
 
 /// Takes a part's ends, the number of a function, and its coefficients.
@@ -24,6 +28,7 @@ pub(super) struct Compiled {
     condition: Option<Condition>,
     /// Room for the differences on one part of an interval, and for their signs.
     rows: Vec<Vec<f64>>,
+    known: Vec<Option<f64>>,
     signs: Vec<f64>,
 }
 
@@ -37,7 +42,7 @@ impl Compiled {
         };
         let rows = vec![Vec::new(); exprs.len()];
         let formulas = Formulas::new(&signal.atoms, exprs);
-        Self { formulas, condition, rows, signs: Vec::new() }
+        Self { formulas, condition, rows, known: Vec::new(), signs: Vec::new() }
     }
 
     pub(super) fn is_truth(&self) -> bool {
@@ -84,7 +89,7 @@ impl Compiled {
         (seen, cuts): (&mut Vec<Seen>, &mut Cuts),
         take: &mut dyn FnMut(f64, f64, bool),
     ) {
-        let Self { formulas, condition, rows, signs } = self;
+        let Self { formulas, condition, rows, known, signs } = self;
         let Some(condition) = condition else { return };
         seen.resize(rows.len(), Seen::default());
         let last = rows.len() - 1;
@@ -95,37 +100,39 @@ impl Compiled {
             if k < last {
                 return;
             }
+            let all = rows.iter().zip(&mut *seen);
+            known.clear();
+            known.extend(all.map(|(c, seen)| seen.side(c, early / (b - a))));
             signs.clear();
-            signs.extend(
-                rows.iter().zip(&mut *seen).map_while(|(c, seen)| seen.side(c, early / (b - a))),
-            );
+            signs.extend(known.iter().flatten());
             if signs.len() == rows.len() {
                 take(a, b, condition.truth(signs));
-            } else {
-                part(condition, (rows, early / (b - a)), seen, &mut |from, to, holds| {
-                    take(a + from * (b - a), a + to * (b - a), holds);
-                });
+                return;
             }
+            let all = rows.iter().zip(&mut *seen).zip(&*known);
+            let sides = all.map(|((c, seen), sign)| match sign {
+                Some(sign) => vec![Side { to: 1.0, sign: *sign }],
+                None => seen.sides(c, early / (b - a)),
+            });
+            part(condition, &sides.collect::<Vec<_>>(), &mut |from, to, holds| {
+                take(a + from * (b - a), a + to * (b - a), holds);
+            });
         });
     }
 }
 
-/// The truth of a condition over a part in which the differences of all comparisons are polynomials.
-fn part(
-    condition: &Condition,
-    (rows, early): (&[Vec<f64>], f64),
-    seen: &mut [Seen],
-    take: &mut dyn FnMut(f64, f64, bool),
-) {
-    let sides: Vec<Vec<Side>> =
-        rows.iter().zip(seen).map(|(c, seen)| seen.sides(c, early)).collect();
+/// The truth of a condition over a part in which the differences of all comparisons have these signs, and at the
+/// instant at which it begins if that is one of its own.
+fn part(condition: &Condition, sides: &[Vec<Side>], take: &mut dyn FnMut(f64, f64, bool)) {
     let mut ends: Vec<f64> = sides.iter().flatten().map(|side| side.to).collect();
+    let instant = ends.contains(&0.0).then_some([0.0, 0.0]);
     ends.push(0.0);
     ends.sort_unstable_by(f64::total_cmp);
     ends.dedup();
-    for pair in ends.windows(2) {
-        let z: Vec<f64> = sides.iter().map(|sides| side::before(sides, pair[1])).collect();
-        take(pair[0], pair[1], condition.truth(&z));
+    let pairs = ends.windows(2).map(|pair| [pair[0], pair[1]]);
+    for [from, to] in instant.into_iter().chain(pairs) {
+        let z: Vec<f64> = sides.iter().map(|sides| side::before(sides, to)).collect();
+        take(from, to, condition.truth(&z));
     }
 }
 
@@ -228,15 +235,55 @@ impl Formulas {
         } else {
             let dim = (self.formulas, self.out.len() - self.formulas);
             let rounding = f64::EPSILON * time.abs() / seconds;
-            let mut sample = |theta: f64, row: &mut [f64]| {
-                let at = time + theta * seconds;
-                self.evaluate(at, |port| poly::eval(&parts[port], theta));
-                row.copy_from_slice(&self.out);
-            };
-            Piece::cut(dim, (rounding, cuts), &mut sample, take);
+            let mut curves = Over { formulas: self, time, seconds, parts };
+            cut(dim, (rounding, cuts), &mut curves, take);
         }
     }
+
+    /// Writes how far rounding moves the numbers for values with these roundings, and where formulas switch.
+    fn roundings(&mut self, time: f64, mut port: impl FnMut(usize) -> f64, out: &mut [f64]) {
+        let mut next = 0;
+        let mut errors = Vec::with_capacity(self.atoms.len());
+        for atom in &self.atoms {
+            let members = match atom {
+                Atom::Time => 0,
+                Atom::Port(_) => 1,
+                Atom::Many(_, members) => members.len(),
+            };
+            let of_time = if *atom == Atom::Time { f64::EPSILON * time.abs() } else { 0.0 };
+            errors.push((next..next + members).map(&mut port).fold(of_time, |sum, e| sum + e));
+            next += members;
+        }
+        roundings(&self.program, &self.values, &errors, out);
+    }
 }
+
+/// Formulas over an interval that begins at a time.
+struct Over<'a> {
+    formulas: &'a mut Formulas,
+    time: f64,
+    seconds: f64,
+    parts: &'a Parts,
+}
+
+impl Curves for Over<'_> {
+    fn values(&mut self, theta: f64, row: &mut [f64]) {
+        let Self { formulas, parts, .. } = self;
+        formulas.evaluate(self.time + theta * self.seconds, |port| poly::eval(&parts[port], theta));
+        row.copy_from_slice(&formulas.out);
+    }
+
+    fn roundings(&mut self, theta: f64, row: &mut [f64]) {
+        self.values(theta, row);
+        // Coefficients are rounded one by one.
+        let size = |port: usize| self.parts[port].iter().map(|c| c.abs()).sum::<f64>();
+        let at = self.time + theta * self.seconds;
+        self.formulas.roundings(at, |port| ROUNDED * size(port), row);
+    }
+}
+
+/// The share of the coefficients of an output by which it may be rounded.
+const ROUNDED: f64 = 4.0 * f64::EPSILON;
 
 fn gathered(how: Gather, values: impl Iterator<Item = f64>) -> f64 {
     let (mut n, mut sum, mut count) = (0u64, 0.0, 0u64);

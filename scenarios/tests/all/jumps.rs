@@ -114,3 +114,39 @@ fn loops_are_consistent_after_a_jump() {
         }
     }
 }
+
+/// A member jumps by a link, and an event of its own follows in the next cycle: others are told of the jump all the
+/// same. They were told a continuous piece from another value, by which no condition was decided anew.
+#[test]
+fn a_jump_by_a_link_before_an_event() {
+    compare(
+        "stop = '1 s'\nsample = 'none'\nconnections = ['a.x -> c.u']\n[unit.a]\nkind = 'equations'\n\
+         states = { x = 0 }\nderivatives = { x = '1' }\noutputs = { x = 'x' }\n\
+         [[unit.a.event]]\nname = 'seen'\nwhen = 'x >= 2'\n[unit.b]\nkind = 'equations'\nstates = { x = 0.5 }\n\
+         derivatives = { x = '0' }\n[unit.c]\nkind = 'equations'\ninputs = { u = 0 }\nstates = { y = 0 }\n\
+         derivatives = { y = 'if u > 1 then 1 else 0' }\ndiscrete = { n = 0 }\noutputs = { y = 'y', n = 'n' }\n\
+         [[unit.c.event]]\nname = 'high'\nwhen = 'u > 1'\nreset = { n = 'n + 1' }\n[[link]]\nname = 'kick'\n\
+         units = ['a', 'b']\nwhen = 'a.x >= b.x'\nreset = { 'a.x' = '3' }\n\
+         [result]\nn = 'final(c.n)'\ny = 'final(c.y)'",
+        &[("n", 1.0), ("y", 0.5)],
+    );
+}
+
+/// A link whose condition a member makes false for one cycle takes place again, and one that another link makes true
+/// is proposed at once.
+#[test]
+fn links_that_are_false_for_one_cycle() {
+    let again = |condition: &str| {
+        format!(
+            "stop = '1.2 s'\nsample = 'none'\n[unit.a]\nkind = 'equations'\nstates = {{ x = 0 }}\n\
+             derivatives = {{ x = '1' }}\ndiscrete = {{ n = 0 }}\noutputs = {{ n = 'n' }}\n[[unit.a.event]]\n\
+             name = 'back'\nwhen = 'x < 0'\nreset = {{ x = '1' }}\n[unit.b]\nkind = 'equations'\n\
+             states = {{ x = 0.5 }}\nderivatives = {{ x = '0' }}\n[[link]]\nname = 'down'\nunits = ['a', 'b']\n\
+             when = '{condition}'\nreset = {{ 'a.x' = 'a.x - 1', 'a.n' = 'a.n + 1' }}\n[result]\nn = 'final(a.n)'"
+        )
+    };
+    // From 0.5 down to -0.5, back to 1, and down to 0; half a second later once more.
+    for condition in ["a.x >= 0.5 and b.x > 0", "a.x + b.x >= 1", "a.x >= b.x"] {
+        compare(&again(condition), &[("n", 4.0)]);
+    }
+}

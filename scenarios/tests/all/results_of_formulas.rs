@@ -214,3 +214,115 @@ fn a_rise_from_zero_counts_once() {
         assert_eq!(value(&done, "last"), Some(0.003), "{method}");
     }
 }
+
+/// Jumps that come and go between the places at which a long piece of a signal is looked at, in each way of writing
+/// them. Of a constant there is one piece for a week.
+#[test]
+fn windows_within_a_long_piece() {
+    let week = "stop = '7 d'\nsample = 'none'\nconnections = ['c.y -> m.u']\n[unit.c]\nkind = 'constant'\nvalue = 2\n\
+                [unit.m]\nkind = 'integrator'";
+    let hour = "mod(time/3600, 24)";
+    let inside = format!("{hour} >= 17 and {hour} < 21");
+    let window = |open: &str, shut: &str| format!("(if {inside} then {open} else {shut})");
+    let energy = |formula: String| (format!("integral({formula})/3600"), 56.0);
+    let all = [
+        energy(window("c.y", "0")),
+        energy(format!("if {hour} >= 17 then (if {hour} < 21 then c.y else 0) else 0")),
+        energy(format!("(if {hour} >= 17 then 1 else 0)*(if {hour} < 21 then 1 else 0)*c.y")),
+        energy(format!("if abs({hour} - 19) < 2 then c.y else 0")),
+        energy(format!("(floor({hour}/17) - floor({hour}/21))*c.y")),
+        energy(format!("step({hour} - 17)*step(21 - {hour})*c.y")),
+        (format!("duration({inside})/3600"), 28.0),
+        (format!("duration(sign({hour} - 17) > 0.5)/3600"), 49.0),
+        (format!("count({} > 1)", window("c.y", "0")), 7.0),
+        (format!("max({})", window(&format!("c.y*{hour}"), "0")), 42.0),
+        (format!("percentile({}, 84)", window("c.y", "0")), 2.0),
+        (
+            format!("integral({})/3600", window("0.4*c.y", "0.2*c.y")),
+            7.0 * (4.0 * 0.8 + 20.0 * 0.4),
+        ),
+        // Of the level y = 2 t, between hours 17 and 21 of each day.
+        (
+            format!("integral({})/3600^2", window("m.y", "0")),
+            (0..7).map(|day| 8.0 * (24.0 * f64::from(day) + 19.0)).sum(),
+        ),
+    ];
+    let all: Vec<(&str, f64)> = all.iter().map(|(what, wanted)| (what.as_str(), *wanted)).collect();
+    compare(week, &all, 1e-6);
+    let short = [
+        ("integral(if mod(time, 0.348) > 0.135 then 1 else 0)", 1.785),
+        ("integral(floor(1.939*mod(time, 0.56)))", 5.0 * (0.56 - 1.0 / 1.939)),
+        ("duration(sign(mod(time, 0.348) - 0.135) > 0.5)", 1.785),
+    ];
+    compare("stop = '3 s'\nsample = 'none'\n[unit.c]\nkind = 'constant'\nvalue = 2", &short, 1e-9);
+}
+
+/// What begins on its kink is a difference of large numbers there: its rounding is no change, and no reason to look
+/// closer.
+#[test]
+fn starts_on_a_kink() {
+    for method in ["closed", "rk45", "rk23", "rodas", "taylor", "qss2", "auto"] {
+        for output in ["max(x - 50, 0)", "0.5*(abs(x - 50) + x - 50)", "clamp(x, 50, 100) - 50"] {
+            let text = format!(
+                "stop = '600 s'\nsample = 'none'\n[unit.c]\nkind = 'equations'\nmethod = '{method}'\n\
+                 states = {{ x = 50 }}\nderivatives = {{ x = '0.02' }}\noutputs = {{ y = '{output}', x = 'x' }}"
+            );
+            let all = [
+                ("count(c.y > 0)", 1.0),
+                ("last(c.y > 0)", 0.0),
+                ("min(c.y)", 0.0),
+                ("integral(c.y)", 3600.0),
+                ("count(max(c.x - 50, 0) > 0)", 1.0),
+                ("integral(max(c.x - 50, 0))", 3600.0),
+            ];
+            compare(&text, &all, 1e-8);
+        }
+    }
+}
+
+/// A value that an event turns back or puts elsewhere on its threshold has reached it, and is not beyond it; so is one
+/// that slides or stops there.
+#[test]
+fn values_on_their_threshold() {
+    let unit = |text: &str| format!("sample = 'none'\n[unit.b]\nkind = 'equations'\n{text}");
+    let event = |name: &str, rest: &str| format!("\n[[unit.b.event]]\nname = '{name}'\n{rest}");
+    let turned = |up: &str, down: &str| {
+        let begin = "stop = '20 s'\nstates = { i = 0.5, v = 1 }\nderivatives = { i = 'v', v = '0' }\noutputs = { i = 'i' }";
+        let top = event("top", &format!("when = 'i >= 1 and v > 0'\nreset = {{ {up} }}"));
+        let bottom = event("bottom", &format!("when = 'i <= 0 and v < 0'\nreset = {{ {down} }}"));
+        unit(&format!("{begin}{top}{bottom}"))
+    };
+    let ten = |at_top: f64, at_bottom: f64| {
+        [
+            ("count(b.i >= 1)", at_top),
+            ("count(b.i > 1)", 0.0),
+            ("first(b.i >= 1)", 0.5),
+            ("count(b.i <= 0)", at_bottom),
+            ("count(b.i < 0)", 0.0),
+        ]
+    };
+    let friction = unit(
+        "stop = '6 s'\nswitching = 'sliding'\nstates = { i = 2 }\nderivatives = { i = '0.5*t - 3*sign(i)' }\n\
+         outputs = { i = 'i' }",
+    );
+    let slides = [("count(b.i < 0)", 0.0), ("count(b.i >= 0)", 1.0), ("count(b.i <= 0)", 1.0)];
+    let charge = unit(
+        "stop = '10 s'\nstates = { i = 0.1 }\noutputs = { i = 'i' }\n[unit.b.mode.charge]\n\
+         derivatives = { i = '1 - 0.1*i' }\n[[unit.b.mode.charge.event]]\nname = 'full'\nwhen = 'i >= 0.7'\n\
+         reset = { i = 0.7 }\nto = 'hold'\n[unit.b.mode.hold]",
+    );
+    let stops = [("count(b.i > 0.7)", 0.0), ("count(b.i >= 0.7)", 1.0)];
+    for method in ["rk45", "rk23", "rodas", "taylor", "qss2", "qss3", "liqss2", "mliqss2", "auto"] {
+        let with = |text: &str| {
+            let (stop, rest) = text.split_once("stop = ").expect("a stop");
+            let (stop_at, rest) = rest.split_once('\n').expect("a line");
+            let head = stop.replacen("sample", &format!("stop = {stop_at}\nsample"), 1);
+            format!("{head}method = '{method}'\n{rest}")
+        };
+        compare(&with(&turned("v = '-v'", "v = '-v'")), &ten(10.0, 10.0), 1e-8);
+        compare(&with(&turned("v = '-v', i = 1", "v = '-v', i = 0")), &ten(10.0, 10.0), 1e-8);
+        compare(&with(&turned("i = 0.3", "v = 1")), &ten(28.0, 0.0), 1e-8);
+        compare(&with(&friction), &slides, 0.0);
+        compare(&with(&charge), &stops, 0.0);
+    }
+}

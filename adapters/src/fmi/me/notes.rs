@@ -3,7 +3,8 @@ use super::{super::instance::CallError, ExchangeUnit, Field};
 use serde::{Deserialize, Serialize};
 use superdense_models::signal::{
     Timer,
-    piece::{Cuts, Moment, Piece},
+    cut::{Cuts, cut},
+    piece::{Moment, Piece},
 };
 
 /// The ports that are noted, the tick up to which, and pieces that nobody has taken yet.
@@ -64,7 +65,7 @@ impl ExchangeUnit {
             let coefficients = coefficients.to_vec();
             pieces.push(Piece { port: ports[k], from, to, coefficients, coarse: false });
         };
-        Piece::cut((ports.len(), 0), known, &mut sample, &mut take);
+        cut((ports.len(), 0), known, &mut sample, &mut take);
         cuts.mark(pieces, ports, Moment::at(from));
         notes.until = now;
         failed.map_or(Ok(()), Err)

@@ -2,11 +2,11 @@
 use super::{
     graph::Graph,
     op::Op,
-    tree::{Expr, Node},
+    tree::{Expr, Node, NodeId},
 };
 
 impl Expr {
-    /// The quantities at whose zeros the expression has a kink or a jump; not those that are rounded.
+    /// The quantities at whose zeros the expression has a kink or a jump; where it rounds, sines with zeros there.
     ///
     /// ```
     /// use superdense_models::maths::expr::{Expr, Names};
@@ -26,11 +26,30 @@ impl Expr {
                     graph.binary(Op::Sub, a, b)
                 }
                 Op::Abs | Op::Sign | Op::Step => a,
+                Op::Floor | Op::Ceil | Op::Trunc => graph.whole(a),
+                Op::Round => {
+                    let half = graph.constant(0.5);
+                    let below = graph.binary(Op::Sub, a, half);
+                    graph.whole(below)
+                }
+                Op::Mod => {
+                    let turns = graph.binary(Op::Div, a, b);
+                    graph.whole(turns)
+                }
                 _ => return None,
             };
             Some(graph.finish(z))
         };
         let all = self.nodes().iter().filter_map(quantity);
         all.filter(|z| z.as_constant().is_none()).collect()
+    }
+}
+
+impl Graph {
+    /// A function that passes zero where `a` is a whole number.
+    fn whole(&mut self, a: NodeId) -> NodeId {
+        let pi = self.constant(std::f64::consts::PI);
+        let angle = self.binary(Op::Mul, a, pi);
+        self.unary(Op::Sin, angle)
     }
 }

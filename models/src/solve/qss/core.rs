@@ -56,8 +56,9 @@ pub struct CoreState<const P: usize> {
     at: f64,
     /// The engine's time of the last jump.
     jumped: f64,
-    /// Per state: whether it was off by its quantum at the last jump, which did not set it.
-    off: Vec<bool>,
+    /// Per state: whether it was off by its quantum at the last jump, which did not set it, and how large it was at
+    /// the jumps since it was set.
+    off: Vec<(bool, f64)>,
     /// Per relation: until when (engine's time) it is known not to flip.
     clear: Vec<f64>,
     /// When outputs leave their bands, or have to be looked at again; engine's time.
@@ -169,7 +170,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
             shift: 0.0,
             at: 0.0,
             jumped: 0.0,
-            off: vec![false; dims.states],
+            off: vec![(false, 0.0); dims.states],
             clear: vec![f64::NEG_INFINITY; relations.len()],
             leave: Queue::new(outputs.len()),
             jumps: 0,
@@ -421,7 +422,7 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         (self.state.shift, self.state.at, self.state.jumped) = (0.0, t, t);
         (0..scene.dims.inputs).for_each(|port| self.take_input(scene, port));
         self.state.leave = Queue::new(self.outputs.len());
-        self.state.off = vec![false; scene.dims.states];
+        self.state.off = x.iter().map(|x| (false, x.abs())).collect();
         let origin = scene.absolute(0.0);
         self.engine.system.resting = scene.frame.resting;
         let result = self.run(|engine| engine.start_at((origin, t), x, &scene.frame.discrete));
@@ -511,8 +512,10 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
             exact: exact::<M, P>(*jumped),
             off: &[],
         };
-        for (i, (off, v)) in off.iter_mut().zip(&engine.variables).enumerate() {
-            *off = !moved((v, &x[i])) && (*off || drifts.has_drifted(i));
+        for (i, ((off, size), v)) in off.iter_mut().zip(&engine.variables).enumerate() {
+            let goes_on = !moved((v, &x[i]));
+            *off = goes_on && (*off || drifts.has_drifted(i));
+            *size = x[i].abs().max(if goes_on { *size } else { 0.0 });
         }
         let result = if self.state.engine.variables.iter().zip(x).any(moved) {
             for (v, &x) in self.state.engine.variables.iter_mut().zip(x) {

@@ -31,8 +31,8 @@ pub(super) struct Quantising<'a, const P: usize> {
     /// methods are ahead from the beginning.
     pub shift: f64,
     pub exact: f64,
-    /// Per state: whether it was off before the last jump, which did not set it.
-    pub off: &'a [bool],
+    /// Per state: whether it was off before the last jump, which did not set it, and how large it was.
+    pub off: &'a [(bool, f64)],
 }
 
 impl<const P: usize> Quantising<'_, P> {
@@ -54,8 +54,9 @@ impl<const P: usize> Course for Quantising<'_, P> {
     /// Some quanta, where its derivative has read a copy that was quantised, and so was off itself.
     fn error(&self, _: f64, i: usize, _: f64) -> f64 {
         let v = &self.variables[i];
-        let rounding = 4.0 * f64::EPSILON * v.x.abs();
-        match self.off[i] || self.has_drifted(i) {
+        let (off, size) = self.off[i];
+        let rounding = 4.0 * f64::EPSILON * v.x.abs().max(size);
+        match off || self.has_drifted(i) {
             true => 2.0 * v.quantum,
             // That of all steps so far.
             false if self.is_quantised(i) => rounding + 1e-8 * v.quantum,
