@@ -110,8 +110,14 @@ impl Consistent {
         vars: &[f64],
     ) -> Result<Linearised, String> {
         let matrix = self.slopes(equations, vars);
-        if !matrix.iter().all(|m| m.is_finite()) {
-            return Err("an algebraic equation has no finite slope".into());
+        let is_finite = |row: &usize| matrix.row(*row).iter().all(|m| m.is_finite());
+        if let Some(row) = (0..matrix.nrows()).find(|row| !is_finite(row)) {
+            return Err(format!(
+                "the algebraic equation {} has no finite slope{}: a root or a power begins with an infinite one at \
+                 zero; write `x/sqrt(abs(x) + 1e-9)` for `sqrt(x)`, or take method \"taylor\"",
+                named(equations, row, vars),
+                near(equations, vars)
+            ));
         }
         let found = Linearised::new(matrix).map_err(|row| self.undetermined(equations, vars, row));
         let dependent = equations.dependent();

@@ -515,9 +515,12 @@ impl<E: Equations> Core<E> for Stepped {
             (x - now).abs() <= (soon - now).abs()
         };
         let errors = solver.errors(0.0).filter(|_| own.iter().enumerate().all(goes_on));
+        let of = |(size, x): (&f64, (usize, &f64))| if goes_on(x) { *size } else { 0.0 };
+        let sizes = solver.sizes().iter().zip(own.iter().enumerate()).map(of).collect();
         solver.restart(0.0, x);
         // A solution that goes on as it was is as far off as it was.
         errors.into_iter().for_each(|errors| solver.keep_errors(errors));
+        solver.keep_sizes(sizes);
         self.state.at = 0.0;
         self.state.jumps += 1;
     }

@@ -6,6 +6,7 @@ use super::{
 use crate::solve::{
     core::{Core, Failure},
     equations::{Dims, Equations},
+    ode::Kind,
 };
 
 /// The remedy for a function that is not finite.
@@ -49,8 +50,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let late = |at: &Option<i64>| at.is_some_and(|at| now - at <= HURRIED);
         let quoted = |list: Vec<&str>| format!("`{}`", list.join("`, `"));
         let relations = self.readers.relations.iter().zip(&self.state.flipped);
-        let sides: Vec<&str> =
-            relations.clone().filter(|(_, at)| late(at)).map(|(r, _)| &*r.text).collect();
+        let chatter = relations.clone().filter(|(_, at)| late(at)).map(|(r, _)| r);
+        let sides: Vec<&str> = chatter.clone().map(|r| &*r.text).collect();
+        let rounds = chatter.clone().any(|r| r.kind == Kind::Floor);
         let slides = relations.clone().any(|(r, _)| r.sliding.is_some());
         let events = self.scene.equations.events().iter().zip(&self.state.happened);
         let again: Vec<_> = events.filter(|(_, at)| late(at)).map(|(e, _)| e).collect();
@@ -60,9 +62,16 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 "give the sliding motion along them a mode, or their thresholds a hysteresis";
             const SLIDE: &str = "switching = \"sliding\" lets it slide along zero, where that reads no input; \
                                  else give the sliding motion a mode";
-            let help = if slides { MODE } else { SLIDE };
+            const ROUND: &str = "nothing slides along whole numbers (`floor`, `ceil`, `round`, `trunc`, `mod`): write \
+                                 these jumps with `if` and switching = \"sliding\", or give the sliding motion a mode";
             let sides = quoted(sides);
-            parts.push(format!("an `if`, `abs`, ... makes {sides} flip to and fro; {help}"));
+            let what = if rounds { "a `floor`, `mod`, ..." } else { "an `if`, `abs`, ..." };
+            let help = match (rounds, slides) {
+                (true, _) => ROUND,
+                (false, true) => MODE,
+                (false, false) => SLIDE,
+            };
+            parts.push(format!("{what} makes {sides} flip to and fro; {help}"));
         }
         if !again.is_empty() {
             let rests = again.iter().filter_map(|e| e.rest.as_ref()).map(|rest| rest.within);

@@ -210,10 +210,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Whether flips at `tick` decide others.
     pub(super) fn carries(&self, tick: i64) -> bool {
-        let of = |p: &Pending| p.tick.cmp(&tick);
         let pending = &self.state.pending;
-        let from = pending.partition_point(|p| of(p).is_lt());
-        let to = pending.partition_point(|p| of(p).is_le());
+        let from = pending.iter().take_while(|p| p.tick < tick).count();
+        let to = from + pending[from..].iter().take_while(|p| p.tick == tick).count();
         self.readers.carry(&pending[from..to])
     }
 

@@ -243,6 +243,7 @@ impl One<'_> {
             until.clear();
         }
         let replication = own.unwrap_or(usual.rule);
+        self.seeds(&kind, replication);
         Some(Ask { name: self.name.clone(), sets, kind, replication, until })
     }
 
@@ -251,6 +252,16 @@ impl One<'_> {
         let Some(node) = self.table.get("replicate") else { return Some(None) };
         let n = self.reader.count(node, "`replicate`", 1)?;
         Some(Some(Replication { least: n, most: n }))
+    }
+
+    /// Refuses seeds at points whose replicates have seeds of their own: those would be lost.
+    fn seeds(&self, kind: &Kind, replication: Replication) {
+        let is_seed = |&at: &usize| self.reader.parameters[at].path.value == "seed";
+        if replication.most > 1 && kind.over().iter().any(is_seed) {
+            let message = "the question varies `seed`, and replicates have seeds of their own";
+            let help = "write replicate = 1, or take `seed` out of `over`";
+            self.refuse::<()>("over", message, help);
+        }
     }
 
     /// Refuses settings of what the question varies: they would be lost.

@@ -76,6 +76,11 @@ fn mistakes() {
             "setting that is lost everywhere",
             format!("scenario = 'scenario.toml'\nset = {{ b = 1 }}\n{vary}{ask}"),
         ),
+        (
+            "seeds of replicates",
+            v("b = [1]\nseed = [1, 2]")
+                + "replicate = 2\n[ask.s]\nmethod = 'grid'\nover = ['seed']\nreplicate = 2\n",
+        ),
         ("one parameter twice", v("b = [1]\n'parameters.b' = [2]")),
         (
             "name of a column",

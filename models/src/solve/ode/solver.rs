@@ -201,6 +201,16 @@ impl Solver {
         self.largest = largest;
     }
 
+    /// How large each state was, where that is noted.
+    pub(crate) fn sizes(&self) -> &[f64] {
+        &self.sizes
+    }
+
+    /// Goes on from these.
+    pub(crate) fn keep_sizes(&mut self, sizes: Vec<f64>) {
+        self.sizes = sizes;
+    }
+
     /// How far state `i`, which is `x` at `t` in the last step, may be off there by what that step
     /// adds, and by its rounding. Inside a step the error is taken to grow as at its end.
     pub fn error_at(&self, t: f64, i: usize, x: f64) -> f64 {
