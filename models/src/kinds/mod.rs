@@ -437,7 +437,7 @@ pub struct LinkSpec {
     pub discrete: Vec<bool>,
     /// The members' units, by their numbers in the scenario.
     pub units: Vec<u32>,
-    /// What the resets of this link may change: (unit, variable), and without a variable whatever belongs to the unit.
+    /// Variables that the resets of this link may change, with their units; without a variable all of the unit.
     pub moved: Vec<(u32, Option<String>)>,
     /// Input ports or own variables of this unit by which it knows a variable of `variables`
     /// between exchanges; `None` for its own variables.

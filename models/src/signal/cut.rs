@@ -49,7 +49,7 @@ pub fn cut(
     let (mut open, mut parts) = (vec![Part { low: 0.0, high: 1.0, halvings: HALVINGS }], 0);
     while let Some(part) = open.pop() {
         probe.look(part, rounding);
-        let seen = probe.unseen().is_none();
+        let seen = !probe.may_switch();
         let fine = seen && probe.fits();
         let count = parts + open.len() as u32;
         let small = || seen && count >= cuts.few && !(0..dim).any(|f| probe.missed(f, SMALL));
@@ -145,9 +145,9 @@ impl<'a> Probe<'a> {
         self.bounds.as_ref().map_or(0.0, |bounds| bounds[f])
     }
 
-    /// The first guide that may pass zero within this part.
-    fn unseen(&mut self) -> Option<usize> {
-        (self.taken..self.sizes.len()).find(|&f| {
+    /// Whether a guide may pass zero within this part.
+    fn may_switch(&mut self) -> bool {
+        (self.taken..self.sizes.len()).any(|f| {
             self.passing(f).is_some()
                 || passes_unseen(&self.series[f], self.sizes[f], self.values(f))
         })

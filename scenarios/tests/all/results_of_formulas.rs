@@ -257,8 +257,8 @@ fn windows_within_a_long_piece() {
     compare("stop = '3 s'\nsample = 'none'\n[unit.c]\nkind = 'constant'\nvalue = 2", &short, 1e-9);
 }
 
-/// What begins on its kink is a difference of large numbers there: its rounding is no change, and no reason to look
-/// closer.
+/// A formula that begins on its kink is a difference of large numbers there: its rounding is no change, and no reason
+/// to look closer.
 #[test]
 fn starts_on_a_kink() {
     for method in ["closed", "rk45", "rk23", "rodas", "taylor", "qss2", "auto"] {
