@@ -11,7 +11,7 @@
 //! Where the search itself crosses thresholds, it begins once more and lets sides follow on its way: else it would
 //! end at a root of a branch that does not hold, or at none.
 use super::{
-    relations::Pending,
+    readers::Pending,
     wrapper::{Scratch, Unit},
 };
 use crate::solve::{

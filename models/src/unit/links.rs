@@ -354,7 +354,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let number = self.first_link() + link;
         self.state.truth[number] = true;
         let sides = self.scene.dims.first_side()..self.scene.dims.variables();
-        self.scratch.jumped = Some((link, self.scratch.prior[sides].to_vec()));
+        // A unit without relations notes nothing before a jump.
+        let before = self.scratch.prior.get(sides).unwrap_or_default();
+        self.scratch.jumped = Some((link, before.to_vec()));
         self.state.events += 1;
         fx.located();
         if first {

@@ -1,7 +1,7 @@
 //! Silent steps, and the plan for what they find.
 use super::{
     decide::Instant,
-    relations::Pending,
+    readers::Pending,
     wrapper::{Action, Cause, Plan, Scratch, Unit},
 };
 use crate::{

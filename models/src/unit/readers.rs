@@ -1,9 +1,20 @@
 //! Who reads what: relations, events and variables of a unit, fixed for its life.
-use super::relations::Pending;
 use crate::{
     maths::expr::{Program, VarId},
     solve::equations::{Dims, Equations, Programs, Relation, Role, Trigger},
 };
+use serde::{Deserialize, Serialize};
+
+/// A flip or a touch at a tick, counted from the unit's last transition.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct Pending {
+    pub tick: i64,
+    /// Where it was found, in seconds.
+    pub t: f64,
+    pub relation: u16,
+    pub side: f64,
+    pub touch: Option<f64>,
+}
 
 /// Readers of relations and variables.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@
 //! * After the resets and inputs of a cycle, conditions that are true by now and were not set their
 //!   events off in the next cycle.
 use super::{
-    readers::Readers,
+    readers::{Pending, Readers},
     wrapper::{Scratch, State, Unit},
 };
 use crate::{
@@ -21,19 +21,7 @@ use crate::{
         series::Series,
     },
 };
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-
-/// A flip or a touch at a tick, counted from the unit's last transition.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(super) struct Pending {
-    pub tick: i64,
-    /// Where it was found, in seconds.
-    pub t: f64,
-    pub relation: u16,
-    pub side: f64,
-    pub touch: Option<f64>,
-}
 
 /// The condition of number `event`, of the unit's own events and then of its links.
 fn truth_of<E: Equations>(equations: &E, event: usize) -> Option<&Truth> {

@@ -10,7 +10,11 @@
 //! # Times
 //! Offsets are seconds since the unit's last transition, so that they stay small; equations see
 //! the absolute time.
-use super::{decide::START, links::Session, readers::Readers, relations::Pending};
+use super::{
+    decide::START,
+    links::Session,
+    readers::{Pending, Readers},
+};
 use crate::{
     signal::{
         Sizes,
