@@ -131,16 +131,18 @@ impl<'a> Probe<'a> {
         }
     }
 
-    /// How far rounding may have moved function `f` on this part.
+    /// How far rounding may have moved function `f` on this part, at the best of three places: beside a root it is
+    /// unbounded at one of them, and that says nothing of the others.
     fn bound(&mut self, f: usize) -> f64 {
         if self.bounds.is_none() {
             let Part { low, high, .. } = self.part;
-            let mut most = vec![0.0_f64; self.row.len()];
+            let mut least = vec![f64::INFINITY; self.row.len()];
             for theta in [low, 0.5 * (low + high), high] {
                 self.curves.roundings(theta, &mut self.row);
-                most.iter_mut().zip(&self.row).for_each(|(most, x)| *most = most.max(*x));
+                least.iter_mut().zip(&self.row).for_each(|(least, x)| *least = least.min(*x));
             }
-            self.bounds = Some(most);
+            least.iter_mut().filter(|x| !x.is_finite()).for_each(|x| *x = 0.0);
+            self.bounds = Some(least);
         }
         self.bounds.as_ref().map_or(0.0, |bounds| bounds[f])
     }
