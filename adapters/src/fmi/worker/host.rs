@@ -46,14 +46,14 @@ impl Worker {
     /// Starts a worker and lets it instantiate.
     fn new(start: &[u8], limits: &Isolation, folder: &Path) -> Result<Self, String> {
         let output = folder.join("output.txt");
-        let file = || File::options().create(true).append(true).open(&output);
-        let pair = || {
+        let lines = File::create(&output).map_err(|e| format!("{}: {e}", output.display()))?;
+        let pair = move || {
             let (own, other) = UnixStream::pair()?;
             own.set_read_timeout(Some(limits.call_timeout))?;
             own.set_write_timeout(Some(limits.call_timeout))?;
             let mut command = command();
             command.stdin(Stdio::from(OwnedFd::from(other)));
-            command.stdout(file()?).stderr(file()?).current_dir(folder).process_group(0);
+            command.stdout(lines.try_clone()?).stderr(lines).current_dir(folder).process_group(0);
             Ok((command.spawn()?, own))
         };
         let started: io::Result<(Child, UnixStream)> = pair();

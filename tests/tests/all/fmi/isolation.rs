@@ -107,6 +107,7 @@ fn deaths_leave_no_mark_where_workers_are_restarted() {
         let wave =
             "connections = ['wave.y -> plant.u']\n[unit.wave]\nkind = 'sine'\nfrequency = 1.3\n";
         let plant = faulty(fault, "restart = 'checkpoint'").replace("'100 ms'", "'1 ms'");
+        let plant = plant.replace("'2 s'", "'60 s'");
         format!("{wave}{plant}")
     };
     let end = |fault: i32, stop: i64| {
