@@ -1,6 +1,9 @@
 //! The worker: one instance behind a socket on the standard input.
 use super::{
-    super::calls::{Call, Carrier, Local},
+    super::{
+        calls::{Answer, Call, Carrier, Local},
+        library::Status,
+    },
     PROTOCOL, Question, Response, Start,
     wire::{Wire, frame},
 };
@@ -37,16 +40,13 @@ fn run() -> io::Result<()> {
     wire.send(&frame(&said)?)?;
     let Ok(mut local) = made else { return Ok(()) };
     loop {
-        match wire.receive()? {
-            Question::Call { call, room } => {
-                let response = answer(&mut local, call, room);
-                wire.send(&frame(&response)?)?;
-            }
-            Question::End => {
-                drop(local);
-                return wire.send(&frame(&())?);
-            }
+        let question: Question = wire.receive()?;
+        if question.calls.is_empty() {
+            drop(local);
+            return wire.send(&frame(&())?);
         }
+        let response = answer(&mut local, &question)?;
+        wire.send(&frame(&response)?)?;
     }
 }
 
@@ -63,13 +63,20 @@ fn instance(start: &Start<'_>) -> Result<Local, String> {
     Local::new(&start.request)
 }
 
-fn answer(local: &mut Local, call: Call<'_>, room: usize) -> Response {
-    let mut numbers = vec![0.0; room];
-    let (status, answer) = local.carry(call, &mut numbers);
-    if !status.is_good() {
-        numbers.clear();
+fn answer(local: &mut Local, question: &Question) -> io::Result<Response> {
+    let mut numbers = vec![0.0; question.room];
+    let mut last = (Status::Ok, Answer::Nothing);
+    for (k, bytes) in question.calls.iter().enumerate() {
+        let call: Call<'_> = postcard::from_bytes(bytes).map_err(io::Error::other)?;
+        last = local.carry(call, &mut numbers);
+        if !last.0.is_good() {
+            numbers.clear();
+            let earlier = k + 1 < question.calls.len();
+            last.1 = if earlier { Answer::Nothing } else { last.1 };
+            break;
+        }
     }
-    Response { status, answer, numbers, heard: local.heard() }
+    Ok(Response { status: last.0, answer: last.1, numbers, heard: local.heard() })
 }
 
 /// Ends this process when its owner is gone, also while the FMU is busy.

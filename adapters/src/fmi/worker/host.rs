@@ -7,7 +7,7 @@ use super::{
     },
     Isolation, PROTOCOL, Question, Response, Start,
     program::command,
-    recovery::{POINT, Point, Recovery},
+    recovery::{Mark, POINT, Point, Recovery},
     wire::{Wire, frame},
 };
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -29,6 +29,8 @@ use std::{
 
 /// Workers that are tried for one call.
 const ATTEMPTS: usize = 5;
+/// Most calls in one message.
+const TOGETHER: usize = 64;
 /// Longest time that a process takes to end after its socket was closed.
 const GRACE: Duration = Duration::from_millis(500);
 /// Most bytes of a worker's last lines in a message.
@@ -155,6 +157,9 @@ pub(in super::super) struct Remote {
     limits: Isolation,
     worker: Option<Worker>,
     heard: Heard,
+    /// Calls that wait for the next one, and their marks.
+    calls: Vec<Vec<u8>>,
+    marks: Vec<Mark>,
     recovery: Option<Recovery>,
     /// Where the FMU is unpacked; it outlives the worker.
     files: Unpacked,
@@ -171,7 +176,8 @@ impl Remote {
         let start = frame(&start).map_err(|e| e.to_string())?;
         let worker = Some(Worker::new(&start, &limits, files.folder())?);
         let recovery = limits.restart.then(Recovery::default);
-        Ok(Self { name, start, limits, worker, heard: Heard::default(), recovery, files })
+        let (calls, marks, heard) = (Vec::new(), Vec::new(), Heard::default());
+        Ok(Self { name, start, limits, worker, heard, calls, marks, recovery, files })
     }
 
     fn ask(&mut self, frame: &[u8]) -> Result<Response, String> {
@@ -229,6 +235,11 @@ impl Remote {
         recovery.since.iter().try_for_each(|frame| self.ask(frame).map(|_| ()))
     }
 
+    fn lost(&mut self, death: String) -> (Status, Answer) {
+        self.heard.log.push((Status::Lost, "worker".to_owned(), death));
+        (Status::Lost, Answer::Nothing)
+    }
+
     /// Saves a point from which a new worker could go on. Without one more calls are made again.
     fn save_point(&mut self) {
         let kept = self.recovery.as_ref().map(Recovery::kept).unwrap_or_default();
@@ -250,27 +261,41 @@ impl Remote {
 }
 
 fn question(call: Call<'_>) -> Result<Vec<u8>, String> {
-    frame(&Question::Call { call, room: 0 }).map_err(|e| e.to_string())
+    let call = postcard::to_stdvec(&call).map_err(|e| e.to_string())?;
+    frame(&Question { calls: vec![call], room: 0 }).map_err(|e| e.to_string())
+}
+
+/// Whether a call can wait for the next one: it has no answer, and FMUs do not refuse it with reasons. They go in one
+/// message.
+fn waits(call: &Call<'_>) -> bool {
+    matches!(call, Call::Free(_) | Call::Save(_) | Call::SetTime(_) | Call::SetStates(_))
 }
 
 impl Carrier for Remote {
     fn carry(&mut self, call: Call<'_>, out: &mut [f64]) -> (Status, Answer) {
-        let (question, mut due) = (Question::Call { call, room: out.len() }, false);
+        let bytes = match postcard::to_stdvec(&call) {
+            Ok(bytes) => bytes,
+            Err(e) => return self.lost(e.to_string()),
+        };
+        self.calls.push(bytes);
+        self.marks.push(Mark::of(&call));
+        if waits(&call) && self.calls.len() < TOGETHER {
+            return (Status::Ok, Answer::Nothing);
+        }
+        let mut due = false;
+        let question = Question { calls: std::mem::take(&mut self.calls), room: out.len() };
         let asked = frame(&question).map_err(|e| e.to_string());
         let response = asked.and_then(|frame| {
             let response = self.ask_on(&frame)?;
-            if let (Some(recovery), Question::Call { call, .. }) = (&mut self.recovery, &question) {
-                recovery.note(call, frame);
-                due = recovery.is_due(call);
+            if let Some(recovery) = &mut self.recovery {
+                due = recovery.note(&self.marks, frame);
             }
             Ok(response)
         });
+        self.marks.clear();
         let response = match response {
             Ok(response) => response,
-            Err(death) => {
-                self.heard.log.push((Status::Lost, "worker".to_owned(), death));
-                return (Status::Lost, Answer::Nothing);
-            }
+            Err(death) => return self.lost(death),
         };
         if due {
             self.save_point();
@@ -289,7 +314,7 @@ impl Carrier for Remote {
 
 impl Drop for Remote {
     fn drop(&mut self) {
-        if let (Some(worker), Ok(end)) = (&mut self.worker, frame(&Question::End)) {
+        if let (Some(worker), Ok(end)) = (&mut self.worker, frame(&Question::default())) {
             // A binary that crashes here has given all its results: no run fails for it.
             if let Err(death) = worker.ask::<()>(&end) {
                 eprintln!("{}: when the FMU was freed, {death}", self.name);

@@ -49,18 +49,16 @@ struct Start<'a> {
     request: Request<'a>,
 }
 
-/// A question to the worker; `room` is for how many numbers the caller has space.
-#[derive(Debug, Serialize, Deserialize)]
-enum Question<'a> {
-    Call {
-        call: super::calls::Call<'a>,
-        room: usize,
-    },
-    /// Frees the instance.
-    End,
+/// A question to the worker: calls, each in bytes of its own; only the last one gives an answer. None
+/// frees the instance.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Question {
+    calls: Vec<Vec<u8>>,
+    /// How many numbers the caller has space for.
+    room: usize,
 }
 
-/// The answer to a call.
+/// The answer to the last call, or the status of the first one that was refused.
 #[derive(Debug, Serialize, Deserialize)]
 struct Response {
     status: Status,

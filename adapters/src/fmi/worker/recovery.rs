@@ -3,8 +3,8 @@
 use super::super::calls::Call;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Calls after which a new point is saved.
-const CALLS: usize = 500;
+/// Messages after which a new point is saved.
+const MESSAGES: usize = 200;
 
 /// Number of the state at a saved point. Owners count theirs from zero.
 pub(super) const POINT: u64 = u64::MAX;
@@ -14,6 +14,30 @@ pub(super) const POINT: u64 = u64::MAX;
 pub(super) struct Point {
     pub(super) now: Vec<u8>,
     pub(super) kept: BTreeMap<u64, Vec<u8>>,
+}
+
+/// The part of a call that matters here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    Keeps(u64),
+    Frees(u64),
+    /// Time moves.
+    Moves,
+    /// A step ends, after which the state can be saved.
+    Ends,
+    Other,
+}
+
+impl Mark {
+    pub(super) fn of(call: &Call<'_>) -> Self {
+        match call {
+            Call::Save(id) | Call::Deserialise(id, _) => Self::Keeps(*id),
+            Call::Free(id) => Self::Frees(*id),
+            Call::SetTime(_) => Self::Moves,
+            Call::Step { .. } | Call::Completed => Self::Ends,
+            _ => Self::Other,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -28,25 +52,22 @@ pub(super) struct Recovery {
 }
 
 impl Recovery {
-    /// A call was carried out.
-    pub(super) fn note(&mut self, call: &Call<'_>, frame: Vec<u8>) {
-        match call {
-            Call::Save(id) | Call::Deserialise(id, _) => drop(self.kept.insert(*id)),
-            Call::Free(id) => drop(self.kept.remove(id)),
-            Call::Step { .. } | Call::SetTime(_) => self.moved = true,
-            _ => {}
+    /// Calls were carried out. Gives whether a new point should be saved after them.
+    pub(super) fn note(&mut self, marks: &[Mark], frame: Vec<u8>) -> bool {
+        for mark in marks {
+            match mark {
+                Mark::Keeps(id) => drop(self.kept.insert(*id)),
+                Mark::Frees(id) => drop(self.kept.remove(id)),
+                Mark::Moves | Mark::Ends => self.moved = true,
+                Mark::Other => {}
+            }
         }
         if self.moved {
             self.since.push(frame);
         } else {
             self.start.push(frame);
         }
-    }
-
-    /// Whether a new point should be saved after this call.
-    pub(super) fn is_due(&self, call: &Call<'_>) -> bool {
-        let rest = matches!(call, Call::Step { .. } | Call::Completed);
-        rest && self.since.len() >= CALLS
+        marks.last() == Some(&Mark::Ends) && self.since.len() >= MESSAGES
     }
 
     /// States that the owner keeps now.
