@@ -187,6 +187,11 @@ impl Tendency {
     }
 }
 
+/// Whether nothing moves a quantity, wherever it may be.
+pub(crate) fn rests<const N: usize>(series: &Bounded<N>) -> bool {
+    series.value.0[1..].iter().chain(&series.error[1..]).all(|moves| *moves == 0.0)
+}
+
 /// The sign of the first coefficient from number `first` on that is certainly not zero.
 pub(crate) fn first_sign<const N: usize>(series: &Bounded<N>, first: usize) -> f64 {
     (first..N).map(|k| series.sign(k)).find(|sign| *sign != 0.0).unwrap_or(0.0)
@@ -291,6 +296,17 @@ impl<E: Equations, C: Course> Doubts for Doubt<'_, E, C> {
         let [_, slope, bend, ..] = z.value.0;
         // A parabola that opens the other way turns so far beyond zero.
         z.sign(1) != 0.0 && slope * slope > 4.0 * bend.abs() * (z.error[0] + rounding)
+    }
+
+    fn stops(&mut self, k: usize, t: f64, side: f64) -> bool {
+        let dims = self.scene.dims;
+        if k >= dims.indicators {
+            return false;
+        }
+        self.look(t);
+        let Tendency { vars, errors, series, consistent, .. } = &mut *self.tendency;
+        vars[dims.first_side() + k] = side;
+        rests(&series.along(self.scene, (t, vars), |place| errors[place], consistent)[k])
     }
 
     fn heading(&mut self, k: usize, t: f64, bound: f64) -> f64 {

@@ -1,7 +1,6 @@
 //! The unit's transitions.
 use super::{
     decide::Instant,
-    falling::HURRIED,
     links::Session,
     wrapper::{Action, Cause, Plan, Scratch, State, Unit},
 };
@@ -333,21 +332,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             }
             self.state.events += 1;
             self.note_event(event);
-        }
-    }
-
-    /// Relations that flip again and again within some ticks chatter; else they are nobody's business.
-    fn note_chattering(&mut self, fx: &mut Effects<Value>) {
-        let now = self.scene.frame.last;
-        for n in 0..self.scratch.flipped.len() {
-            let k = usize::from(self.scratch.flipped[n]);
-            if !self.readers.relations[k].stops {
-                continue;
-            }
-            let before = self.state.flipped[k].replace(now);
-            if before.is_some_and(|before| now - before <= HURRIED) {
-                fx.located();
-            }
         }
     }
 

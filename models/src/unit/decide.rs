@@ -18,7 +18,7 @@ use crate::solve::{
     core::{Core, Held},
     equations::{Dims, Equations, EventSpec, Relation, Role, Sliding},
     ode::Kind,
-    tendency::first_sign,
+    tendency::{first_sign, rests},
 };
 use std::ops::Range;
 
@@ -139,7 +139,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Leaves in the scratch how far each variable may be off: at the start algebraic variables by rounding, and after
     /// it all of them.
-    fn doubt(&mut self, at: Instant) {
+    pub(super) fn doubt(&mut self, at: Instant) {
         self.scratch.errors.clear();
         self.scratch.errors.resize(self.scene.dims.variables(), 0.0);
         if !at.start {
@@ -341,16 +341,20 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// An equilibrium that is only approached moves by as much as its states may be off.
     fn stands(&mut self, k: usize, at: Instant) -> Option<f64> {
         let Relation { kind, role, sliding, .. } = &self.readers.relations[k];
-        let (value, side) = (self.scratch.indicators[k].0, kind.side(self.scratch.indicators[k].0));
+        let value = self.scratch.indicators[k].0;
         let compared = *role == Role::Searched && sliding.is_none();
-        let ends = if *kind == Kind::Sign { value == 0.0 } else { value == side };
+        let side = match *kind {
+            // Beyond by no more than its error, and stopped there, it has come to its threshold.
+            Kind::Sign if self.certain(k) == 0.0 && value * self.side(k) < 0.0 => 0.0,
+            kind => kind.side(value),
+        };
+        let ends = if *kind == Kind::Sign { side == 0.0 } else { value == side };
         if !compared || !ends || side == self.side(k) {
             return None;
         }
         let Scratch { vars, tendency, errors, .. } = &mut self.scratch;
         let error = |place: usize| if place == 0 { f64::EPSILON } else { errors[place] };
-        let z = &tendency.series(&self.scene, (at.t, vars), error)[k];
-        z.value.0[1..].iter().chain(&z.error[1..]).all(|moves| *moves == 0.0).then_some(side)
+        rests(&tendency.series(&self.scene, (at.t, vars), error)[k]).then_some(side)
     }
 
     /// Whether a relation has come to stand on its threshold since an input came to rest.
@@ -418,7 +422,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// Where an indicator that is zero goes.
-    fn heading(&mut self, k: usize, at: Instant, known: &mut Known) -> f64 {
+    pub(super) fn heading(&mut self, k: usize, at: Instant, known: &mut Known) -> f64 {
         // The root that brought about what is decided may lie so much after the tick (R14).
         let early = if at.start { 0.0 } else { self.snap() };
         let Scratch { vars, tendency, headings, errors, .. } = &mut self.scratch;

@@ -1,12 +1,8 @@
 //! What is said when a unit cannot go on.
-use super::{
-    falling::HURRIED,
-    wrapper::{Scratch, Unit},
-};
+use super::wrapper::{Scratch, Unit};
 use crate::solve::{
     core::{Core, Failure},
     equations::{Dims, Equations},
-    ode::Kind,
 };
 
 /// The remedy for a function that is not finite.
@@ -39,49 +35,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             true => format!("{told}; {OUT_OF_RANGE}"),
             false => told,
         }
-    }
-
-    /// The relations that flip, and the events that happen, again and again up to the present; nothing if
-    /// there are none.
-    #[cold]
-    pub(super) fn chattering(&self) -> Option<String> {
-        const REST: &str = "give them a `rest`, or thresholds that lie apart (a hysteresis)";
-        let now = self.scene.frame.last;
-        let late = |at: &Option<i64>| at.is_some_and(|at| now - at <= HURRIED);
-        let quoted = |list: Vec<&str>| format!("`{}`", list.join("`, `"));
-        let relations = self.readers.relations.iter().zip(&self.state.flipped);
-        let chatter = relations.clone().filter(|(_, at)| late(at)).map(|(r, _)| r);
-        let sides: Vec<&str> = chatter.clone().map(|r| &*r.text).collect();
-        let rounds = chatter.clone().any(|r| r.kind == Kind::Floor);
-        let slides = relations.clone().any(|(r, _)| r.sliding.is_some());
-        let events = self.scene.equations.events().iter().zip(&self.state.happened);
-        let again: Vec<_> = events.filter(|(_, at)| late(at)).map(|(e, _)| e).collect();
-        let mut parts = Vec::new();
-        if !sides.is_empty() {
-            const MODE: &str =
-                "give the sliding motion along them a mode, or their thresholds a hysteresis";
-            const SLIDE: &str = "switching = \"sliding\" lets it slide along zero, where that reads no input; \
-                                 else give the sliding motion a mode";
-            const ROUND: &str = "nothing slides along whole numbers (`floor`, `ceil`, `round`, `trunc`, `mod`): write \
-                                 these jumps with `if` and switching = \"sliding\", or give the sliding motion a mode";
-            let sides = quoted(sides);
-            let what = if rounds { "a `floor`, `mod`, ..." } else { "an `if`, `abs`, ..." };
-            let help = match (rounds, slides) {
-                (true, _) => ROUND,
-                (false, true) => MODE,
-                (false, false) => SLIDE,
-            };
-            parts.push(format!("{what} makes {sides} flip to and fro; {help}"));
-        }
-        if !again.is_empty() {
-            let rests = again.iter().filter_map(|e| e.rest.as_ref()).map(|rest| rest.within);
-            let help = rests.reduce(f64::min).map_or(REST.into(), |within| {
-                format!("their `rest` needs a `within` beyond {within} s, some ticks at least")
-            });
-            let names = again.iter().map(|e| &*e.name).collect();
-            parts.push(format!("{} happen again and again: {help}", quoted(names)));
-        }
-        (!parts.is_empty()).then(|| parts.join("; "))
     }
 
     /// A state that would stand still from here on, though it moves: all of a unit rests.

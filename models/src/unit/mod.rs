@@ -1,6 +1,7 @@
 //! Continuous units as atomic models: a system of equations under a method, wrapped in events.
 mod algebraic;
 mod atomic;
+mod chatter;
 mod cuts;
 mod decide;
 mod failures;

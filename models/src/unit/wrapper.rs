@@ -11,6 +11,7 @@
 //! Offsets are seconds since the unit's last transition, so that they stay small; equations see
 //! the absolute time.
 use super::{
+    chatter::Chatter,
     decide::START,
     links::Session,
     readers::{Pending, Readers},
@@ -89,8 +90,8 @@ pub(super) struct State {
     pub refused: (i64, u32),
     /// Whether the unit will be at rest after the planned events.
     pub retiring: bool,
-    /// Tick at which each relation that stops solvers flipped last.
-    pub flipped: Vec<Option<i64>>,
+    /// The last flips of each relation that stops solvers.
+    pub flipped: Vec<Chatter>,
     /// Tick at which each event that can bring the unit to rest happened last.
     pub happened: Vec<Option<i64>>,
     /// Of each event the shortest interval in ticks, the one before it, and how often it became shorter since one was
@@ -221,7 +222,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             truth: vec![false; equations.events().len() + equations.links().len()],
             heard: vec![false; dims.inputs],
             concerned: vec![false; equations.events().len()],
-            flipped: vec![None; dims.indicators],
+            flipped: vec![Chatter::default(); dims.indicators],
             refused: (i64::MIN / 2, 0),
             happened: vec![None; equations.events().len()],
             paces: vec![(i64::MAX, i64::MAX, 0); equations.events().len()],

@@ -89,6 +89,11 @@ pub trait Doubts {
         let _ = (k, t, rounding);
         false
     }
+    /// Whether nothing moves function `k` at `t` once it is on `side`, so that it stays beyond zero.
+    fn stops(&mut self, k: usize, t: f64, side: f64) -> bool {
+        let _ = (k, t, side);
+        false
+    }
     /// Which way function `k` certainly goes on from zero at `t`, by more than `bound` before it turns
     /// back; zero if it may rest or turn.
     fn heading(&mut self, k: usize, t: f64, bound: f64) -> f64;

@@ -80,6 +80,21 @@ fn chattering_without_sliding_is_an_error() {
     }
 }
 
+/// One side sends the state back within a tick, and the other one takes many: every second flip follows closely.
+#[test]
+fn chattering_with_unequal_slopes_is_an_error() {
+    for rate in ["0.11", "0.66", "5"] {
+        for method in METHODS {
+            let text = format!(
+                "[unit.u]\nkind = 'equations'\nMETHOD\nstates = {{ x = 0.95 }}\noutputs = {{ x = 'x' }}\n\
+                 derivatives = {{ x = '0.005 - {rate}*(if x > 1 then 1 else 0)' }}"
+            );
+            let why = Ran::with(&text, method, 20 * S).end.unwrap_err().to_string();
+            assert!(why.starts_with("u at 10.0") && why.contains("chattering"), "{method}: {why}");
+        }
+    }
+}
+
 /// A ball that bounces on another one, which bounces on the floor, by a shared event: ever faster,
 /// and an error that names a unit when both have come to lie, under every method.
 #[test]

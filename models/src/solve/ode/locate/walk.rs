@@ -201,7 +201,8 @@ impl Walk {
                         }
                     }
                     if !(began && found.1 == piece)
-                        && doubts.excursion(k, found.0, curve.rounding(found.0))
+                        && (doubts.excursion(k, found.0, curve.rounding(found.0))
+                            || doubts.stops(k, found.0, end.next))
                     {
                         return Some(found);
                     }
@@ -221,7 +222,8 @@ impl Walk {
             let bound = doubts.bound(k, t) + rounding;
             // Where it was beyond at the start, it may be on its way back.
             let goes = !(began && at == piece);
-            doubts.heading(k, t, bound) * end.sign < 0.0 || goes && doubts.excursion(k, t, rounding)
+            doubts.heading(k, t, bound) * end.sign < 0.0
+                || goes && (doubts.excursion(k, t, rounding) || doubts.stops(k, t, end.next))
         })
     }
 

@@ -1,0 +1,120 @@
+//! Relations that flip to and fro because each side sends the solution back to the other one.
+use super::{
+    decide::{Instant, Known},
+    falling::HURRIED,
+    wrapper::Unit,
+};
+use crate::{
+    signal::value::Value,
+    solve::{core::Core, equations::Equations, ode::Kind},
+};
+use serde::{Deserialize, Serialize};
+use superdense_kernel::Effects;
+
+/// Flips in a row that end a run.
+const FLIPS: u32 = 2000;
+
+/// The last flips of a relation that stops solvers.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Chatter {
+    /// Tick of the last one.
+    last: Option<i64>,
+    /// Whether the side before it lasted some ticks only.
+    short: bool,
+    /// Flips in a row after sides of which one of two lasted some ticks only.
+    count: u32,
+}
+
+impl Chatter {
+    /// A flip at a tick. Gives whether the side before it lasted some ticks only.
+    fn note(&mut self, now: i64) -> bool {
+        let short = self.last.replace(now).is_some_and(|last| now - last <= HURRIED);
+        self.count = if short || self.short { self.count + 1 } else { 0 };
+        self.short = short;
+        short
+    }
+}
+
+impl<E: Equations, C: Core<E>> Unit<E, C> {
+    /// Relations that flip again and again within some ticks chatter; else they are nobody's business. The kernel
+    /// counts flips that follow closely on each other. Where one side sends the solution back much faster than the other,
+    /// only every second one does: the run ends where both sides send it back, again and again.
+    pub(super) fn note_chattering(&mut self, fx: &mut Effects<Value>) {
+        let now = self.scene.frame.last;
+        for n in 0..self.scratch.flipped.len() {
+            let k = usize::from(self.scratch.flipped[n]);
+            if !self.readers.relations[k].stops {
+                continue;
+            }
+            if self.state.flipped[k].note(now) {
+                fx.located();
+            }
+            if self.state.flipped[k].count > FLIPS && self.is_sent_back(k) {
+                fx.fail(self.sent_back(k));
+            }
+        }
+    }
+
+    /// Whether the side on which relation `k` is now leads back to the other one.
+    fn is_sent_back(&mut self, k: usize) -> bool {
+        let at = Instant { t: 0.0, tick: 0, start: false };
+        self.present();
+        self.doubt(at);
+        self.update_indicators();
+        self.heading(k, at, &mut Known::Nothing) * self.side(k) < 0.0
+    }
+
+    #[cold]
+    fn sent_back(&self, k: usize) -> String {
+        let relation = &self.readers.relations[k].text;
+        let why = self.chattering().unwrap_or_default();
+        format!(
+            "chattering: `{relation}` flipped {FLIPS} times in a row, and each of its sides leads back to the other \
+             one: {why}"
+        )
+    }
+
+    /// The relations that flip, and the events that happen, again and again up to the present; nothing if
+    /// there are none.
+    #[cold]
+    pub(super) fn chattering(&self) -> Option<String> {
+        const REST: &str = "give them a `rest`, or thresholds that lie apart (a hysteresis)";
+        let now = self.scene.frame.last;
+        let late = |at: &Option<i64>| at.is_some_and(|at| now - at <= HURRIED);
+        let flips = |flips: &Chatter| late(&flips.last);
+        let quoted = |list: Vec<&str>| format!("`{}`", list.join("`, `"));
+        let relations = self.readers.relations.iter().zip(&self.state.flipped);
+        let chatter = relations.clone().filter(|(_, at)| flips(at)).map(|(r, _)| r);
+        let sides: Vec<&str> = chatter.clone().map(|r| &*r.text).collect();
+        let rounds = chatter.clone().any(|r| r.kind == Kind::Floor);
+        let slides = relations.clone().any(|(r, _)| r.sliding.is_some());
+        let events = self.scene.equations.events().iter().zip(&self.state.happened);
+        let again: Vec<_> = events.filter(|(_, at)| late(at)).map(|(e, _)| e).collect();
+        let mut parts = Vec::new();
+        if !sides.is_empty() {
+            const MODE: &str =
+                "give the sliding motion along them a mode, or their thresholds a hysteresis";
+            const SLIDE: &str = "switching = \"sliding\" lets it slide along zero, where that reads no input; \
+                                 else give the sliding motion a mode";
+            const ROUND: &str = "nothing slides along whole numbers (`floor`, `ceil`, `round`, `trunc`, `mod`): write \
+                                 these jumps with `if` and switching = \"sliding\", or give the sliding motion a mode";
+            let sides = quoted(sides);
+            let what = if rounds { "a `floor`, `mod`, ..." } else { "an `if`, `abs`, ..." };
+            let help = match (rounds, slides) {
+                (true, _) => ROUND,
+                (false, true) => MODE,
+                (false, false) => SLIDE,
+            };
+            parts.push(format!("{what} makes {sides} flip to and fro; {help}"));
+        }
+        if !again.is_empty() {
+            let rests = again.iter().filter_map(|e| e.rest.as_ref()).map(|rest| rest.within);
+            let help = rests.reduce(f64::min).map_or(REST.into(), |within| {
+                format!("their `rest` needs a `within` beyond {within} s, some ticks at least")
+            });
+            let names = again.iter().map(|e| &*e.name).collect();
+            parts.push(format!("{} happen again and again: {help}", quoted(names)));
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+}
