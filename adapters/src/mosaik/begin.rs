@@ -207,9 +207,9 @@ fn contradiction(port: &Port, input: bool, model: &Model, stepping: Stepping) ->
         (false, false) => "is not persistent: add event = \"real\" or another type",
         _ => return None,
     };
-    let kind = if persistent { "events" } else { "a signal" };
+    let kind = if persistent { "has events" } else { "is a signal" };
     Some(format!(
-        "output `{name}` is {kind} in the scenario, but `{attribute}` of the {stepping} simulator {remedy}"
+        "output `{name}` {kind} in the scenario, but `{attribute}` of the {stepping} simulator {remedy}"
     ))
 }
 

@@ -66,6 +66,9 @@ impl Process {
         if !folder.as_os_str().is_empty() {
             command.current_dir(folder);
         }
+        // Ctrl-C is for us: the simulator is told to stop, and writes its files.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let refused = |why| StartError::Refused { program: words[0].clone(), why };
         let mut child = command.spawn().map_err(refused)?;
         let lines = Lines::default();
