@@ -5,7 +5,7 @@ use super::{
     unit::{MosaikUnit, Settings},
 };
 use std::{path::Path, time::Duration};
-use superdense_kernel::Component;
+use superdense_kernel::{Component, time::Resolution};
 use superdense_models::{
     kinds::{
         Context, Param, ParamError, ParamSpec, ParamType, Params, Ports, UnitKind,
@@ -31,7 +31,7 @@ const PARAMS: &[ParamSpec] = &[
         "starts the simulator, in the folder of the scenario and without a shell; {address} is where it has to connect to",
     ),
     with("connect", ParamType::Text, "", "host:port of a simulator that runs already"),
-    with("resolution", ParamType::Duration, "1 s", "time n of the simulator is n times this"),
+    with("resolution", ParamType::Period, "1 s", "time n of the simulator is n times this"),
     with("start", ParamType::Raw, "", "parameters of the simulator: name = value"),
     needed(
         "create",
@@ -110,6 +110,24 @@ impl Builder<'_> {
         }
     }
 
+    /// Ticks between two times, of which every one must be a tick.
+    fn step(&mut self, ticks: Resolution) -> i64 {
+        let whole = match self.params.get("resolution").map(|p| &p.value) {
+            Some(Param::Period(n, d)) if *n > 0 && *n < i64::MAX && *d > 0 => {
+                let (all, d) =
+                    (i128::from(*n) * i128::from(ticks.ticks_per_second()), i128::from(*d));
+                i64::try_from(all / d).ok().filter(|_| all % d == 0)
+            }
+            _ => None,
+        };
+        whole.unwrap_or_else(|| {
+            let message = format!("`resolution` is no whole number of ticks of {ticks}");
+            let help = "give such a time above zero, or the run a finer `resolution`";
+            self.wrong("resolution", &message, help);
+            1
+        })
+    }
+
     /// Ticks of a time of at least one tick.
     fn span(&mut self, name: &str) -> i64 {
         let d = self.params.duration(name);
@@ -139,7 +157,7 @@ fn build(params: &Params, context: &Context<'_>) -> Checked<Component<Value>> {
     let layout = layout(params)?;
     let mut b = Builder { params, errors: Vec::new() };
     let origin = b.origin(context.folder);
-    let step = b.span("resolution");
+    let step = b.step(context.resolution);
     let patience = context.resolution.seconds(b.span("patience"));
     let first = b.first(step);
     let rounds = u32::try_from(params.int("max_rounds")).unwrap_or(0);

@@ -28,10 +28,13 @@ use superdense_kernel::{
     snapshot::{Snapshot, SnapshotError},
     time::{Duration, Resolution, TimeError},
 };
-use superdense_models::signal::{
-    Held, NEVER, Timer,
-    statistics::UnitStatistics,
-    value::{Flag, Segment, Value},
+use superdense_models::{
+    kinds::ValueType,
+    signal::{
+        Held, NEVER, Timer,
+        statistics::UnitStatistics,
+        value::{Flag, Segment, Value},
+    },
 };
 
 /// Facts about the unit that do not change in a run.
@@ -226,6 +229,7 @@ impl MosaikUnit {
                 (Some(_), _) if last == Some(port) => {
                     return Err(Trouble::Twice(spec.name.clone()));
                 }
+                (Some(ValueType::Real), Value::Int(i)) => Told::Event(Json::from(*i as f64)),
                 (Some(_), v) => {
                     Told::Event(of_value(v).map_err(|e| Trouble::Input(spec.name.clone(), e))?)
                 }

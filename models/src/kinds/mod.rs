@@ -394,8 +394,7 @@ pub struct Context<'a> {
     pub input_connected: &'a [bool],
     /// Whether the unit stands in a group with a master, at whatever depth.
     pub mastered: bool,
-    /// For a unit with [`turns`](UnitKind::turns): the micro-step in which it has heard all that is sent at one instant,
-    /// and the micro-steps from one round of its ring to the next, or 0.
+    /// Of [`turns`](UnitKind::turns): the micro-step in which all is heard, and those of a round of a ring, or 0.
     pub turn: (u32, u32),
     /// For a unit with turns: per input, where it hears from, as `unit.port`; empty where nobody sends.
     pub input_names: &'a [String],
