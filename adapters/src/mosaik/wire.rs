@@ -207,7 +207,7 @@ mod tests {
             (framed("[1, \"x\", 5]"), "answer"),
             (vec![255, 255, 255, 255, 0], "4294967295"),
             (vec![0, 0, 0, 9, b'['], "closed"),
-            (framed(&"[".repeat(1 << 16)), "recursion"),
+            (framed(&format!("[1, 0, {}", "[".repeat(1 << 16))), "recursion"),
             (framed("[1, 0, \u{1}"), "no frame"),
         ] {
             let e = told(&bytes).unwrap_err().to_string();
