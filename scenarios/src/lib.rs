@@ -20,3 +20,5 @@ pub mod study;
 
 pub use diagnostics::Diagnostics;
 pub use plan::{Overrides, Plan, load, load_with_graph};
+#[cfg(feature = "fmi")]
+pub use superdense_adapters::fmi::worker as fmu_worker;

@@ -120,8 +120,10 @@ pub(crate) fn study(
             study.only(name).map_err(Bad::Refused)?;
         }
         let cores = || thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let alone = submit.is_none() && runner.alone();
-        let workers = if alone { 1 } else { workers.unwrap_or_else(cores) };
+        let workers = workers.unwrap_or_else(cores);
+        if submit.is_none() {
+            runner.side_by_side(workers);
+        }
         let mut home = Home::open(&study, &file, &out, retry).map_err(Bad::other)?;
         let limits = Limits { workers, timeout: study.timeout };
         let stop = || pulse.interrupted();

@@ -16,6 +16,7 @@ __all__ = [
     "one",
     "known",
     "keep",
+    "fmu_worker",
 ]
 
 _Path: TypeAlias = str | PathLike[str]
@@ -55,3 +56,4 @@ def keep(
     run: tuple[str, dict[str, float | None]],
     wanted: _Wanted,
 ) -> None: ...
+def fmu_worker() -> None: ...

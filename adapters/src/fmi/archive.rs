@@ -1,8 +1,5 @@
 //! The `.fmu` file: a zip archive with a description, binaries and resources.
-use super::{
-    description::{Description, Interface, Structural, Version},
-    library::Functions,
-};
+use super::description::{Description, Interface, Structural, Version};
 use std::{
     fs::{self, File},
     io::{Read, Write},
@@ -161,11 +158,16 @@ impl Unpacked {
         path
     }
 
-    /// Loads the binary for this machine.
+    /// The folder, which is there as long as this is.
+    pub(super) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The binary for this machine.
     ///
     /// # Errors
-    /// When there is none, or it cannot be loaded.
-    pub fn load(&self, version: Version, interface: &Interface) -> Result<Functions, String> {
+    /// When there is none.
+    pub fn binary(&self, version: Version, interface: &Interface) -> Result<PathBuf, String> {
         let (tuple, ending) = platform(version);
         let name = format!("{}.{ending}", interface.identifier);
         let path = self.folder.path().join("binaries").join(&tuple).join(&name);
@@ -179,6 +181,6 @@ impl Unpacked {
                  it with one"
             ));
         }
-        Functions::load(&path, version, interface.kind)
+        Ok(path)
     }
 }

@@ -2,18 +2,23 @@
 //! FMU logged.
 use super::{
     archive::Unpacked,
+    calls::{Answer, Call, Carrier},
     description::{Description, Interface, Type, Version},
-    library::{Completed, Curve, RawInstance, RawState, Request, Status, Stepped, Updated, Vector},
+    library::{Completed, Curve, Status, Stepped, Updated, Vector},
+    place::{self, Only, Place},
+    worker::Isolation,
 };
 use std::{
-    collections::BTreeSet,
     path::Path,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 /// A call that the FMU did not carry out.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{call}{}{}; {}", gave(*status), said(log), remedy(*status))]
+#[error("{call}{}; {}", story(*status, log), remedy(*status))]
 pub struct CallError {
     /// The function and its arguments; or what is wrong with values that the FMU gave.
     pub call: String,
@@ -23,12 +28,16 @@ pub struct CallError {
     pub log: Vec<String>,
 }
 
-fn gave(status: Status) -> String {
-    if status == Status::Ok { String::new() } else { format!(" gave {}", status.name()) }
-}
-
-fn said(log: &[String]) -> String {
-    if log.is_empty() { String::new() } else { format!(" (the FMU says: {})", log.join("; ")) }
+/// How the call went wrong.
+fn story(status: Status, log: &[String]) -> String {
+    let said = log.join("; ");
+    match (status, log.is_empty()) {
+        (Status::Lost, _) => format!(": {said}"),
+        (Status::Ok, true) => String::new(),
+        (Status::Ok, false) => format!(" (the FMU says: {said})"),
+        (_, true) => format!(" gave {}", status.name()),
+        (_, false) => format!(" gave {} (the FMU says: {said})", status.name()),
+    }
 }
 
 fn remedy(status: Status) -> &'static str {
@@ -43,6 +52,9 @@ fn remedy(status: Status) -> &'static str {
         }
         Status::Fatal => {
             "the binary must not be used any more in this process: report it to the FMU's vendor"
+        }
+        Status::Lost => {
+            "report the binary to the FMU's vendor, or give it more with `memory` and `call_timeout`"
         }
         Status::Ok => {
             "check start values and inputs, `tolerance` and `solver`, or report it to the FMU's vendor"
@@ -76,44 +88,14 @@ impl Block {
 const ROUNDS: usize = 1000;
 
 struct Shared {
-    raw: Mutex<RawInstance>,
+    carrier: Mutex<Box<dyn Carrier>>,
     version: Version,
     remarks: Mutex<Vec<String>>,
+    /// Number of the next saved state.
+    states: AtomicU64,
     // After the instance, which may use its resources to the end.
-    _files: Unpacked,
+    _files: Option<Unpacked>,
     _only: Option<Only>,
-}
-
-/// Tokens of the FMUs that are instantiated and can be only once per process.
-static ONLY: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-
-/// The only instance of an FMU.
-struct Only(String);
-
-impl Only {
-    fn new(description: &Description, interface: &Interface) -> Result<Option<Self>, String> {
-        if !interface.single {
-            return Ok(None);
-        }
-        let key = format!("{} {}", description.token, interface.identifier);
-        let Ok(mut all) = ONLY.lock() else { return Err("another instance failed".into()) };
-        if all.insert(key.clone()) {
-            return Ok(Some(Self(key)));
-        }
-        Err(format!(
-            "a second instance of {}, which can be instantiated only once per process \
-             (canBeInstantiatedOnlyOncePerProcess): export it without this limit",
-            description.model
-        ))
-    }
-}
-
-impl Drop for Only {
-    fn drop(&mut self) {
-        if let Ok(mut all) = ONLY.lock() {
-            all.remove(&self.0);
-        }
-    }
 }
 
 /// A running FMU. Dropping it, and all its states, frees the FMU.
@@ -124,13 +106,13 @@ pub struct Instance {
 /// A saved state of an instance: opaque, freed when dropped.
 pub struct StateHandle {
     shared: Arc<Shared>,
-    raw: RawState,
+    id: u64,
 }
 
 impl Drop for StateHandle {
     fn drop(&mut self) {
-        if let Ok(mut raw) = self.shared.raw.lock() {
-            raw.free_state(&mut self.raw);
+        if let Ok(mut carrier) = self.shared.carrier.lock() {
+            let _ = carrier.carry(Call::Free(self.id), &mut []);
         }
     }
 }
@@ -159,22 +141,20 @@ impl Instance {
         interface: &Interface,
         name: &str,
         intermediate: &[u32],
+        isolation: Option<&Isolation>,
     ) -> Result<Self, String> {
-        let only = Only::new(description, interface)?;
-        let files = Unpacked::new(path, description.version)?;
-        let functions = files.load(description.version, interface)?;
-        let request = Request {
-            kind: interface.kind,
-            name,
-            token: &description.token,
-            resources: &files.resources(),
-            event_mode: interface.event_mode,
-            intermediate,
-        };
-        let raw = Mutex::new(RawInstance::new(functions, &request)?);
-        let version = description.version;
-        let remarks = Mutex::default();
-        Ok(Self { shared: Arc::new(Shared { raw, version, remarks, _files: files, _only: only }) })
+        let made = place::new(path, description, interface, name, intermediate, isolation)?;
+        let Place { carrier, files, only } = made;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                carrier: Mutex::new(carrier),
+                version: description.version,
+                remarks: Mutex::default(),
+                states: AtomicU64::new(0),
+                _files: files,
+                _only: only,
+            }),
+        })
     }
 
     fn name(&self, function: &str) -> String {
@@ -182,25 +162,29 @@ impl Instance {
     }
 
     /// Makes a call; a bad status becomes an error.
-    fn call<T>(
+    fn call(
         &self,
         what: impl FnOnce() -> String,
-        f: impl FnOnce(&mut RawInstance) -> (Status, T),
-    ) -> Called<T> {
-        let Ok(mut raw) = self.shared.raw.lock() else {
+        call: Call<'_>,
+        out: &mut [f64],
+    ) -> Called<Answer> {
+        let Ok(mut carrier) = self.shared.carrier.lock() else {
             return Err(CallError { call: what(), status: Status::Fatal, log: Vec::new() });
         };
-        let (status, answer) = f(&mut raw);
+        let (status, answer) = carrier.carry(call, out);
         if status.is_good() {
             return Ok(answer);
         }
-        let log = raw.heard().log.into_iter();
-        let log = log.map(|(s, category, text)| format!("[{}, {category}] {text}", s.name()));
+        let log = carrier.heard().log.into_iter();
+        let log = log.map(|(s, category, text)| match s {
+            Status::Lost => text,
+            _ => format!("[{}, {category}] {text}", s.name()),
+        });
         Err(CallError { call: what(), status, log: log.collect() })
     }
 
-    fn plain(&self, name: &str, f: impl FnOnce(&mut RawInstance) -> Status) -> Called {
-        self.call(|| self.name(name), |raw| (f(raw), ()))
+    fn plain(&self, name: &str, call: Call<'_>) -> Called {
+        self.call(|| self.name(name), call, &mut []).map(|_| ())
     }
 
     /// Something to be told with the FMU's next warnings.
@@ -214,11 +198,11 @@ impl Instance {
     pub fn warnings(&self) -> Vec<String> {
         let remarks = self.shared.remarks.lock().map(|mut all| std::mem::take(&mut *all));
         let mut told = remarks.unwrap_or_default();
-        let Ok(mut raw) = self.shared.raw.lock() else { return told };
+        let Ok(mut carrier) = self.shared.carrier.lock() else { return told };
         let bad = |(s, category, text): (Status, String, String)| {
             (s != Status::Ok).then(|| format!("FMU {} [{category}]: {text}", s.name()))
         };
-        told.extend(raw.heard().log.into_iter().filter_map(bad));
+        told.extend(carrier.heard().log.into_iter().filter_map(bad));
         told
     }
 
@@ -227,7 +211,7 @@ impl Instance {
     /// # Errors
     /// The FMU's.
     pub fn begin(&self, tolerance: Option<f64>) -> Called {
-        self.plain("EnterInitializationMode", |raw| raw.enter_initialization(tolerance))
+        self.plain("EnterInitializationMode", Call::EnterInitialisation(tolerance))
     }
 
     /// Goes back to before the initialisation mode; whether the FMU has a function for that.
@@ -235,13 +219,8 @@ impl Instance {
     /// # Errors
     /// The FMU's.
     pub fn reset(&self) -> Called<bool> {
-        self.call(
-            || self.name("Reset"),
-            |raw| match raw.reset() {
-                Some(status) => (status, true),
-                None => (Status::Ok, false),
-            },
-        )
+        let answer = self.call(|| self.name("Reset"), Call::Reset, &mut [])?;
+        Ok(answer != Answer::Nothing)
     }
 
     /// Leaves the initialisation mode; an FMU with event mode settles its first event.
@@ -258,17 +237,16 @@ impl Instance {
     /// # Errors
     /// The FMU's.
     pub fn exit_initialisation(&self) -> Called {
-        self.plain("ExitInitializationMode", RawInstance::exit_initialization)
+        self.plain("ExitInitializationMode", Call::ExitInitialisation)
     }
 
     fn settle(&self) -> Called<Updated> {
         let mut terminate = false;
         for _ in 0..ROUNDS {
-            let name = || self.name("UpdateDiscreteStates");
-            let mut updated = self.call(name, RawInstance::update)?;
+            let mut updated = self.update()?;
             terminate |= updated.terminate;
             if !updated.again || terminate {
-                self.plain("EnterStepMode", RawInstance::enter_step_mode)?;
+                self.plain("EnterStepMode", Call::EnterStep)?;
                 updated.terminate = terminate;
                 return Ok(updated);
             }
@@ -282,7 +260,7 @@ impl Instance {
     /// # Errors
     /// The FMU's.
     pub fn event(&self, inputs: &[Block], values: &[f64]) -> Called<Updated> {
-        self.plain("EnterEventMode", RawInstance::enter_event_mode)?;
+        self.enter_event()?;
         self.write(inputs, values)?;
         self.settle()
     }
@@ -292,11 +270,12 @@ impl Instance {
     /// # Errors
     /// The FMU's; after [`Status::Discard`] it may be brought back and asked for less.
     pub fn step(&self, from: f64, by: f64, curves: Vec<Curve>, certain: bool) -> Called<Stepped> {
-        let call = || format!("{} from {from} s by {by} s", self.name("DoStep"));
-        self.call(call, |raw| {
-            raw.set_curves(curves);
-            raw.do_step(from, by, certain)
-        })
+        let name = || format!("{} from {from} s by {by} s", self.name("DoStep"));
+        let call = Call::Step { from, by, curves: curves.into(), certain };
+        match self.call(name, call, &mut [])? {
+            Answer::Stepped(stepped) => Ok(stepped),
+            _ => Err(strange(name())),
+        }
     }
 
     /// Reads outputs into their places.
@@ -307,7 +286,7 @@ impl Instance {
         for block in blocks {
             let mut buffer = vec![0.0; block.places.len()];
             let call = || format!("{}{:?} of {}", self.name("Get"), block.ty, names(block));
-            self.call(call, |raw| (raw.get_numbers(block.ty, &block.references, &mut buffer), ()))?;
+            self.call(call, Call::Get(block.ty, (&block.references).into()), &mut buffer)?;
             for (&place, value) in block.places.iter().zip(buffer) {
                 values[place] = value;
             }
@@ -323,13 +302,11 @@ impl Instance {
         for block in blocks {
             let values = block.gather(values);
             check(block, &values)?;
-            let set =
-                |raw: &mut RawInstance| (raw.set_numbers(block.ty, &block.references, &values), ());
-            let error = match self.call(|| format!("{}{:?}", self.name("Set"), block.ty), set) {
-                Ok(()) => continue,
-                Err(e) => e,
-            };
-            return Err(self.culprit(block, &values, error));
+            let set = Call::Set(block.ty, (&block.references).into(), (&values).into());
+            let name = || format!("{}{:?}", self.name("Set"), block.ty);
+            if let Err(e) = self.call(name, set, &mut []) {
+                return Err(self.culprit(block, &values, e));
+            }
         }
         Ok(())
     }
@@ -348,8 +325,8 @@ impl Instance {
             if !alone {
                 return CallError { call: call(), ..error };
             }
-            let set = |raw: &mut RawInstance| (raw.set_numbers(block.ty, &[reference], own), ());
-            if let Err(e) = self.call(call, set) {
+            let set = Call::Set(block.ty, vec![reference].into(), own.into());
+            if let Err(e) = self.call(call, set, &mut []) {
                 return e;
             }
         }
@@ -362,7 +339,7 @@ impl Instance {
     /// The FMU's.
     pub fn write_texts(&self, name: &str, reference: u32, values: &[String]) -> Called {
         let call = || format!("{} of {name} to {values:?}", self.name("SetString"));
-        self.call(call, |raw| (raw.set_texts(reference, values), ()))
+        self.call(call, Call::SetTexts(reference, values.into()), &mut []).map(|_| ())
     }
 
     /// Sets integers, one per element, exactly.
@@ -371,7 +348,7 @@ impl Instance {
     /// The FMU's.
     pub fn write_whole(&self, name: &str, ty: Type, reference: u32, values: &[i128]) -> Called {
         let call = || format!("{}{ty:?} of {name} to {values:?}", self.name("Set"));
-        self.call(call, |raw| (raw.set_whole(ty, reference, values), ()))
+        self.call(call, Call::SetWhole(ty, reference, values.into()), &mut []).map(|_| ())
     }
 
     /// Sets bytes before initialisation.
@@ -380,7 +357,7 @@ impl Instance {
     /// The FMU's.
     pub fn write_bytes(&self, name: &str, reference: u32, bytes: &[u8]) -> Called {
         let call = || format!("{} of {name} to {} bytes", self.name("SetBinary"), bytes.len());
-        self.call(call, |raw| (raw.set_bytes(reference, bytes), ()))
+        self.call(call, Call::SetBytes(reference, bytes.into()), &mut []).map(|_| ())
     }
 
     /// Derivatives of outputs by time at the last communication point.
@@ -388,8 +365,10 @@ impl Instance {
     /// # Errors
     /// The FMU's.
     pub fn output_derivatives(&self, references: &[u32], orders: &[i32]) -> Called<Vec<f64>> {
-        let call = || self.name("GetOutputDerivatives");
-        self.call(call, |raw| raw.output_derivatives(references, orders))
+        let mut values = vec![0.0; references.len()];
+        let call = Call::OutputDerivatives(references.into(), orders.into());
+        self.call(|| self.name("GetOutputDerivatives"), call, &mut values)?;
+        Ok(values)
     }
 
     /// How `unknowns` change when `knowns` change in the direction `seed` (value references of
@@ -399,9 +378,7 @@ impl Instance {
     /// The FMU's.
     pub fn directional(&self, unknowns: &[u32], knowns: &[u32], seed: &[f64]) -> Called<Vec<f64>> {
         let mut values = vec![0.0; unknowns.len()];
-        let name = || self.name("GetDirectionalDerivative");
-        let call = || format!("{} of {unknowns:?} by {knowns:?}", name());
-        self.call(call, |raw| (raw.directional(unknowns, knowns, seed, &mut values), ()))?;
+        self.directional_into(unknowns, knowns, seed, &mut values)?;
         Ok(values)
     }
 
@@ -410,8 +387,15 @@ impl Instance {
     /// # Errors
     /// The FMU's.
     pub fn save(&self) -> Called<StateHandle> {
-        let raw = self.call(|| self.name("GetFMUState"), RawInstance::get_state)?;
-        Ok(StateHandle { shared: Arc::clone(&self.shared), raw })
+        let handle = self.handle();
+        self.plain("GetFMUState", Call::Save(handle.id))?;
+        Ok(handle)
+    }
+
+    /// A number for a state. Freeing what was never saved does nothing.
+    fn handle(&self) -> StateHandle {
+        let id = self.shared.states.fetch_add(1, Ordering::Relaxed);
+        StateHandle { shared: Arc::clone(&self.shared), id }
     }
 
     /// Brings a state back.
@@ -423,7 +407,7 @@ impl Instance {
             let call = self.name("SetFMUState with a state of another instance");
             return Err(CallError { call, status: Status::Discard, log: Vec::new() });
         }
-        self.plain("SetFMUState", |raw| raw.set_state(&state.raw))
+        self.plain("SetFMUState", Call::Restore(state.id))
     }
 
     /// A state as bytes.
@@ -431,7 +415,11 @@ impl Instance {
     /// # Errors
     /// The FMU's.
     pub fn serialise(&self, state: &StateHandle) -> Called<Vec<u8>> {
-        self.call(|| self.name("SerializeFMUState"), |raw| raw.serialize(&state.raw))
+        let name = || self.name("SerializeFMUState");
+        match self.call(name, Call::Serialise(state.id), &mut [])? {
+            Answer::Bytes(bytes) => Ok(bytes),
+            _ => Err(strange(name())),
+        }
     }
 
     /// A state from bytes.
@@ -439,9 +427,9 @@ impl Instance {
     /// # Errors
     /// The FMU's.
     pub fn deserialise(&self, bytes: &[u8]) -> Called<StateHandle> {
-        let call = || self.name("DeserializeFMUState");
-        let raw = self.call(call, |raw| raw.deserialize(bytes))?;
-        Ok(StateHandle { shared: Arc::clone(&self.shared), raw })
+        let handle = self.handle();
+        self.plain("DeserializeFMUState", Call::Deserialise(handle.id, bytes.into()))?;
+        Ok(handle)
     }
 
     /// One round of an event.
@@ -449,7 +437,11 @@ impl Instance {
     /// # Errors
     /// The FMU's.
     pub fn update(&self) -> Called<Updated> {
-        self.call(|| self.name("UpdateDiscreteStates"), RawInstance::update)
+        let name = || self.name("UpdateDiscreteStates");
+        match self.call(name, Call::Update, &mut [])? {
+            Answer::Updated(updated) => Ok(updated),
+            _ => Err(strange(name())),
+        }
     }
 
     /// The event mode begins.
@@ -457,7 +449,7 @@ impl Instance {
     /// # Errors
     /// The FMU's.
     pub fn enter_event(&self) -> Called {
-        self.plain("EnterEventMode", RawInstance::enter_event_mode)
+        self.plain("EnterEventMode", Call::EnterEvent)
     }
 
     /// The continuous-time mode begins.
@@ -465,7 +457,7 @@ impl Instance {
     /// # Errors
     /// The FMU's.
     pub fn enter_continuous(&self) -> Called {
-        self.plain("EnterContinuousTimeMode", RawInstance::enter_continuous)
+        self.plain("EnterContinuousTimeMode", Call::EnterContinuous)
     }
 
     /// Moves to a time and, if there are any, states.
@@ -473,12 +465,13 @@ impl Instance {
     /// # Errors
     /// The FMU's.
     pub fn place(&self, t: f64, x: &[f64]) -> Called {
-        self.call(|| format!("{} to {t} s", self.name("SetTime")), |raw| (raw.set_time(t), ()))?;
+        let name = || format!("{} to {t} s", self.name("SetTime"));
+        self.call(name, Call::SetTime(t), &mut [])?;
         if x.is_empty() {
             return Ok(());
         }
-        let call = || format!("{} at {t} s to {x:?}", self.name("SetContinuousStates"));
-        self.call(call, |raw| (raw.set_states(x), ()))
+        let name = || format!("{} at {t} s to {x:?}", self.name("SetContinuousStates"));
+        self.call(name, Call::SetStates(x.into()), &mut []).map(|_| ())
     }
 
     /// States, derivatives, indicators or nominal values at the present place.
@@ -489,8 +482,8 @@ impl Instance {
         if out.is_empty() {
             return Ok(());
         }
-        let call = || self.name(what.getter(self.shared.version));
-        self.call(call, |raw| (raw.fill(what, out), ()))
+        let name = || self.name(what.getter(self.shared.version));
+        self.call(name, Call::Fill(what), out).map(|_| ())
     }
 
     /// Tells that a step was accepted.
@@ -498,12 +491,19 @@ impl Instance {
     /// # Errors
     /// The FMU's.
     pub fn completed(&self) -> Called<Completed> {
-        self.call(|| self.name("CompletedIntegratorStep"), RawInstance::completed)
+        let name = || self.name("CompletedIntegratorStep");
+        match self.call(name, Call::Completed, &mut [])? {
+            Answer::Completed(completed) => Ok(completed),
+            _ => Err(strange(name())),
+        }
     }
 
     /// Numbers of states and of indicators, if the FMU can tell.
     pub fn sizes(&self) -> Option<(usize, usize)> {
-        self.shared.raw.lock().ok()?.sizes()
+        match self.shared.carrier.lock().ok()?.carry(Call::Sizes, &mut []) {
+            (Status::Ok, Answer::Sizes(states, indicators)) => Some((states, indicators)),
+            _ => None,
+        }
     }
 
     /// Directional derivatives into `values`.
@@ -517,8 +517,10 @@ impl Instance {
         seed: &[f64],
         values: &mut [f64],
     ) -> Called {
-        let call = || self.name("GetDirectionalDerivative");
-        self.call(call, |raw| (raw.directional(unknowns, knowns, seed, values), ()))
+        let name =
+            || format!("{} of {unknowns:?} by {knowns:?}", self.name("GetDirectionalDerivative"));
+        let (unknowns, knowns, seed) = (unknowns.into(), knowns.into(), seed.into());
+        self.call(name, Call::Directional { unknowns, knowns, seed }, values).map(|_| ())
     }
 
     /// The configuration mode begins, or ends.
@@ -527,8 +529,14 @@ impl Instance {
     /// The FMU's.
     pub fn configure(&self, begin: bool) -> Called {
         let name = if begin { "EnterConfigurationMode" } else { "ExitConfigurationMode" };
-        self.plain(name, |raw| raw.configure(begin))
+        self.plain(name, Call::Configure(begin))
     }
+}
+
+/// A worker that answers with something else than was asked for.
+fn strange(call: String) -> CallError {
+    let log = vec!["the worker gave another answer than that of this call".to_owned()];
+    CallError { call, status: Status::Lost, log }
 }
 
 fn names(block: &Block) -> String {

@@ -3,6 +3,7 @@ use super::{
     beginning::{Beginning, Part},
     description::{InterfaceKind, Type, Variable},
     instance::{CallError, Instance},
+    isolation,
     layout::{Checked, Layout, Ported, blocks, layout, structure},
     me::{self, ExchangeUnit, build::Numerics},
     starts::{Start, starts},
@@ -82,6 +83,10 @@ const PARAMS: &[ParamSpec] = &[
         "highest power in segments, 0 to 3; default: derivatives that the FMU gives, else a line through its last two points",
     ),
     with("state_access", ParamType::Bool, "true", "use the FMU's state access if it has one"),
+    isolation::PARAMS[0],
+    isolation::PARAMS[1],
+    isolation::PARAMS[2],
+    isolation::PARAMS[3],
 ];
 
 /// Capabilities of the unit, from the model description and from what the scenario withholds.
@@ -385,6 +390,8 @@ pub fn build(params: &Params, context: &Context<'_>) -> Checked<Component<Value>
     let numerics = exchange.then(|| b.numerics());
     let starts = starts(params, &layout.description, context, &mut b.errors);
     let beginning = b.beginning(&starts);
+    let serialisable = layout.interface.state_access && layout.interface.serialisable;
+    let isolation = isolation::isolation(params, context, serialisable, &mut b.errors);
     let settings = (!exchange).then(|| b.settings(beginning.clone()));
     if !b.errors.is_empty() {
         return Err(b.errors);
@@ -398,8 +405,10 @@ pub fn build(params: &Params, context: &Context<'_>) -> Checked<Component<Value>
     let references: Vec<u32> = inside.copied().collect();
     let file = context.folder.join(params.text("path"));
     let (description, interface) = (&layout.description, &layout.interface);
-    let instance = Instance::new(&file, description, interface, context.path, &references)
-        .map_err(|e| failed(span.clone(), e))?;
+    let isolation = isolation.as_ref();
+    let instance =
+        Instance::new(&file, description, interface, context.path, &references, isolation)
+            .map_err(|e| failed(span.clone(), e))?;
     remark(&instance, &layout);
     let inputs = b.input_starts(&starts);
     beginning.enter(&instance).map_err(|(part, e)| {

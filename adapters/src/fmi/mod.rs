@@ -1,6 +1,7 @@
 //! FMUs as units: import of FMI 2.0 and 3.0, for co-simulation and model exchange.
 //!
 //! A thin loader of our own ([`library`], the only unsafe code) under safe calls ([`instance`]),
+//! which live in this process or in a worker process ([`worker`]),
 //! the archive and its description ([`archive`], [`description`]), the wrapper that makes an FMU
 //! an atomic model ([`unit`]), and the unit kind `fmu` of scenario files ([`kind`]).
 //!
@@ -17,16 +18,20 @@
 //! derivatives, numbers and truth values, arrays. Refused by name: clocks, binary and text ports.
 pub mod archive;
 mod beginning;
+mod calls;
 pub mod description;
 pub mod instance;
+mod isolation;
 pub mod kind;
 mod layout;
 pub mod library;
 pub mod me;
+mod place;
 pub mod report;
 pub mod snapshot;
 mod starts;
 mod steps;
 pub mod unit;
+pub mod worker;
 
 pub use kind::FmuKind;

@@ -66,6 +66,8 @@ pub(super) struct Settings {
 pub(super) enum Plan {
     /// The waiting messages are sent.
     Send,
+    /// The FMU waits for the answers to its messages: they come one micro-step later, and would undo a step ahead.
+    Listen,
     /// The FMU is there already.
     Ahead,
     /// The FMU will step.
@@ -119,6 +121,8 @@ pub(super) struct Data {
     /// The segments that receivers hold.
     pub sent: Vec<Option<Held>>,
     pub outbox: Vec<(u16, Segment)>,
+    /// All answers of this time have come, as far as anyone can tell.
+    pub listened: bool,
     pub plan: Plan,
     pub terminate: bool,
     pub counts: UnitStatistics,
@@ -163,6 +167,7 @@ impl FmuUnit {
             found: None,
             sent: vec![None; n],
             outbox: Vec::new(),
+            listened: false,
             plan: Plan::Send,
             terminate: updated.terminate,
             counts: UnitStatistics::default(),
@@ -224,6 +229,14 @@ impl FmuUnit {
             self.data.timer.set(due);
             return Ok(());
         }
+        let hears = self.data.inputs.iter().any(Option::is_some);
+        if hears && !self.data.listened {
+            self.data.listened = true;
+            self.data.plan = Plan::Listen;
+            self.data.timer.at_once();
+            return Ok(());
+        }
+        self.data.listened = false;
         self.go_ahead(due, per_second)
     }
 
@@ -367,7 +380,7 @@ impl FmuUnit {
             (Plan::Present, true) => self.arrive(fx)?,
             (Plan::Present, false) if moved => self.arrive(fx)?,
             (Plan::Send, true) => self.note_sent(),
-            (Plan::Present | Plan::Send, _) => {}
+            (Plan::Present | Plan::Send | Plan::Listen, _) => {}
         }
         let fresh = bag.and_then(|b| self.receive(b));
         let waiting = self.data.waiting.take();

@@ -24,6 +24,8 @@ use options::{CheckOptions, RunOptions};
 use report::{Console, Stop};
 use reproduce::ReproduceOptions;
 use std::{path::PathBuf, process::ExitCode, sync::Arc, thread};
+#[cfg(feature = "fmi")]
+use superdense_adapters::fmi::worker;
 
 /// Version, commit and features.
 const VERSION: &str = concat!(
@@ -57,6 +59,10 @@ struct Cli {
     /// Print one JSON object instead of text.
     #[arg(long, global = true)]
     json: bool,
+    /// Run every FMU in a process of its own.
+    #[cfg(feature = "fmi")]
+    #[arg(long, global = true)]
+    isolate: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -145,6 +151,10 @@ const STACK: usize = 64 << 20;
 
 /// The program.
 pub(crate) fn main() -> ExitCode {
+    #[cfg(feature = "fmi")]
+    if std::env::args_os().nth(1).is_some_and(|a| a == worker::ARGUMENT) {
+        return worker::serve();
+    }
     // A file that exceeds a limit is an error like others; the signal would end the program.
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
@@ -167,6 +177,10 @@ fn commands() -> ExitCode {
         Err(e) => return unparsed(&e),
     };
     let console = Console { quiet: cli.quiet, json: cli.json };
+    #[cfg(feature = "fmi")]
+    if cli.isolate {
+        worker::isolate_all();
+    }
     let done = match cli.command {
         Command::Run(options) => run::run(&console, &options),
         Command::Check(options) => check::check(&console, &options),

@@ -95,11 +95,8 @@ fn run(console: &Console, options: &RunOptions) -> Done {
         study.only(name).map_err(Stop::usage)?;
     }
     let cores = || thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let mut workers = options.workers.map_or_else(cores, |n| n as usize);
-    if runner.alone() && workers > 1 {
-        console.remark("note: runs with FMUs follow each other, because FMUs may share memory");
-        workers = 1;
-    }
+    let workers = options.workers.map_or_else(cores, |n| n as usize);
+    runner.side_by_side(workers);
     if options.dry_run {
         return dry_run(console, &study, &runner, workers);
     }

@@ -57,7 +57,7 @@ pub struct ScenarioRunner {
     sets: Sets,
     names: Vec<String>,
     units: Vec<String>,
-    alone: bool,
+    fmus: bool,
 }
 
 impl ScenarioRunner {
@@ -72,18 +72,23 @@ impl ScenarioRunner {
     ) -> Result<(Self, Resolution), Diagnostics> {
         let (scenario, study) = (scenario.to_owned(), study.to_owned());
         let (sets, names, units) = (sets.clone(), Vec::new(), Vec::new());
-        let mut this = Self { scenario, study, sets, names, units, alone: false };
+        let mut this = Self { scenario, study, sets, names, units, fmus: false };
         let plan = this.load(&Sets::new(), None)?;
         this.names = plan.results.named.iter().map(|r| r.name.clone()).collect();
         this.units =
             plan.results.named.iter().map(|r| r.unit.clone().unwrap_or_default()).collect();
-        this.alone = plan.units.iter().any(|unit| unit.kind == "fmu");
+        this.fmus = plan.units.iter().any(|unit| unit.kind == "fmu");
         Ok((this, plan.resolution))
     }
 
-    /// Whether runs must follow each other: nobody knows which FMUs share memory of a process.
-    pub fn alone(&self) -> bool {
-        self.alone
+    /// Makes runs fit to go side by side on so many workers. Nobody knows which FMUs share memory of a process, so
+    /// that each gets a process of its own.
+    pub fn side_by_side(&self, workers: usize) {
+        #[cfg(feature = "fmi")]
+        if self.fmus && workers > 1 {
+            superdense_adapters::fmi::worker::isolate_all();
+        }
+        let _ = (self.fmus, workers);
     }
 
     /// The names of results.

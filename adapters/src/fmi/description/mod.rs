@@ -145,7 +145,7 @@ pub struct Item {
 }
 
 /// A version of the standard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Version {
     /// FMI 2.0.
     V2,
@@ -165,7 +165,7 @@ impl Version {
 }
 
 /// How an FMU is run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum InterfaceKind {
     /// By its own solver.
     #[default]

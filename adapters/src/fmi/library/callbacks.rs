@@ -1,5 +1,6 @@
 //! Callbacks of an FMU: its log, and inputs inside a step.
 use super::{Status, table::Raw, v3::Set};
+use serde::{Deserialize, Serialize};
 use std::{
     ffi::{CStr, c_char, c_int, c_void},
     ptr,
@@ -43,7 +44,7 @@ impl Default for Callbacks2 {
 }
 
 /// An input as a polynomial of time, for intermediate update.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
     /// Value reference of a `Float64` of one element.
     pub reference: u32,
@@ -74,7 +75,7 @@ impl Curve {
 }
 
 /// Records of the callbacks.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Heard {
     /// Log messages: status, category, text.
     pub log: Vec<(Status, String, String)>,
@@ -82,6 +83,15 @@ pub struct Heard {
     pub updates: u64,
     /// The worst status of setting inputs inside a step.
     pub refused: Option<Status>,
+}
+
+impl Heard {
+    /// Adds what came later.
+    pub fn merge(&mut self, later: Self) {
+        self.log.extend(later.log);
+        self.updates += later.updates;
+        self.refused = later.refused.or(self.refused);
+    }
 }
 
 /// Most messages that are kept until somebody asks.

@@ -4,9 +4,10 @@ use super::{
     Api, RawInstance, Status,
     raw::{Answer, call},
 };
+use serde::{Deserialize, Serialize};
 
 /// The answer of `completedIntegratorStep`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Completed {
     /// Event mode is needed.
     pub event: bool,
@@ -15,7 +16,7 @@ pub struct Completed {
 }
 
 /// Vectors that the FMU fills.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Vector {
     /// Continuous states.
     States,

@@ -14,6 +14,7 @@
 //! * The environment that callbacks get is boxed, outlives the instance, and is only shared.
 #![allow(unsafe_code)] // Calls of C functions; the reasons stand above and at each block.
 mod callbacks;
+mod environment;
 mod exchange;
 mod raw;
 mod start;
@@ -25,13 +26,15 @@ mod values;
 
 use super::description::{InterfaceKind, Version};
 pub use callbacks::{Curve, Heard};
+pub(super) use environment::WorkingFolder;
 pub use exchange::{Completed, Vector};
 use libloading::Library;
 pub use raw::{RawInstance, RawState};
-use std::path::Path;
+use serde::{Deserialize, Serialize};
+use std::{borrow::Cow, path::Path};
 
 /// The functions of one binary, for one interface type.
-pub struct Functions {
+struct Functions {
     api: Api,
     // Last, so that it is unloaded after nothing points into it any more.
     binary: Option<Library>,
@@ -49,7 +52,7 @@ impl Functions {
     /// # Errors
     /// When the system cannot load the library (with its message), or a function is missing that the
     /// interface needs.
-    pub fn load(path: &Path, version: Version, kind: InterfaceKind) -> Result<Self, String> {
+    fn load(path: &Path, version: Version, kind: InterfaceKind) -> Result<Self, String> {
         let binary = table::open(path)?;
         let api = match version {
             Version::V2 => Api::V2(v2::Table::find(&binary, kind)?),
@@ -60,7 +63,7 @@ impl Functions {
 }
 
 /// `fmi3Status`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
     /// All is well.
     Ok,
@@ -74,6 +77,8 @@ pub enum Status {
     Fatal,
     /// The call goes on in the background.
     Pending,
+    /// No status: the worker process of the instance is gone.
+    Lost,
 }
 
 impl Status {
@@ -96,6 +101,7 @@ impl Status {
             Self::Error => "error",
             Self::Fatal => "fatal",
             Self::Pending => "pending",
+            Self::Lost => "lost",
         }
     }
 }
@@ -111,25 +117,29 @@ impl Status {
     }
 }
 
-/// How to instantiate.
-#[derive(Debug)]
+/// How to load and instantiate.
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Request<'a> {
+    /// Version of the standard.
+    pub version: Version,
     /// Interface type.
     pub kind: InterfaceKind,
-    /// Name of the instance.
-    pub name: &'a str,
-    /// Token of the model description.
-    pub token: &'a str,
+    /// The binary.
+    pub binary: Cow<'a, Path>,
     /// Folder of resources.
-    pub resources: &'a Path,
+    pub resources: Cow<'a, Path>,
+    /// Name of the instance.
+    pub name: Cow<'a, str>,
+    /// Token of the model description.
+    pub token: Cow<'a, str>,
     /// Whether the importer handles events.
     pub event_mode: bool,
     /// Inputs to be set inside steps.
-    pub intermediate: &'a [u32],
+    pub intermediate: Cow<'a, [u32]>,
 }
 
 /// Results of `fmi3DoStep`.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Stepped {
     /// Event mode is needed.
     pub event: bool,
@@ -142,7 +152,7 @@ pub struct Stepped {
 }
 
 /// Results of `fmi3UpdateDiscreteStates`.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Updated {
     /// Once more.
     pub again: bool,

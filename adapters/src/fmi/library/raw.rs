@@ -2,6 +2,7 @@
 use super::{
     Api, Functions, Status, Stepped, Updated,
     callbacks::{Callbacks2, Curve, Environment, Handle, Heard},
+    environment::standard_arithmetic,
     table::{Plain, Raw},
     v2, v3,
 };
@@ -55,13 +56,15 @@ impl RawInstance {
     }
 
     /// Inputs for intermediate updates of the next steps.
-    pub fn set_curves(&mut self, curves: Vec<Curve>) {
+    pub fn set_curves(&mut self, curves: &[Curve]) {
         if let Ok(mut c) = self.environment.curves.lock() {
-            *c = curves;
+            c.clear();
+            c.extend_from_slice(curves);
         }
     }
 
     pub(super) fn judge(&mut self, raw: i32) -> Status {
+        standard_arithmetic();
         let status = Status::new(raw);
         self.dead |= status == Status::Fatal;
         // After an error the instance can only be freed.

@@ -87,19 +87,20 @@ impl Functions {
 }
 
 impl RawInstance {
-    /// Instantiates.
+    /// Loads the binary and instantiates.
     ///
     /// # Errors
-    /// When the FMU refuses, with what it logged.
-    pub fn new(functions: Functions, request: &Request<'_>) -> Result<Self, String> {
+    /// When the binary cannot be loaded, or the FMU refuses, with what it logged.
+    pub fn new(request: &Request<'_>) -> Result<Self, String> {
+        let functions = Functions::load(&request.binary, request.version, request.kind)?;
         let c = |s: &str| CString::new(s).map_err(|_| format!("{s:?} contains a zero byte"));
         let two = matches!(functions.api, Api::V2(_));
         let resources = match two {
-            true => uri(request.resources),
+            true => uri(&request.resources),
             false => format!("{}/", request.resources.display()),
         };
         let texts =
-            Texts { name: c(request.name)?, token: c(request.token)?, resources: c(&resources)? };
+            Texts { name: c(&request.name)?, token: c(&request.token)?, resources: c(&resources)? };
         let version = functions.version();
         let expected = if two { "2." } else { "3." };
         if !version.starts_with(expected) {

@@ -12,18 +12,21 @@ use std::{
 };
 
 impl RawInstance {
-    /// Derivatives of outputs: one order per reference.
-    pub fn output_derivatives(&mut self, references: &[u32], orders: &[i32]) -> Answer<Vec<f64>> {
-        let mut values = vec![0.0; references.len()];
-        if self.dead || references.len() != orders.len() {
-            return (Status::Fatal, values);
+    /// Derivatives of outputs: one order and one value per reference.
+    pub fn output_derivatives(
+        &mut self,
+        references: &[u32],
+        orders: &[i32],
+        values: &mut [f64],
+    ) -> Status {
+        if self.dead || references.len() != orders.len() || references.len() != values.len() {
+            return Status::Fatal;
         }
         let (vr, n, out) = (references.as_ptr(), references.len(), values.as_mut_ptr());
-        let status = match &self.functions.api {
+        match &self.functions.api {
             Api::V2(f) => call!(self, f.output_derivatives, vr, n, orders.as_ptr(), out),
             Api::V3(f) => call!(self, f.output_derivatives, vr, n, orders.as_ptr(), out, n),
-        };
-        (status, values)
+        }
     }
 
     /// Directional derivatives of `unknowns` by `knowns` in the direction `seed`, into `values`:

@@ -90,20 +90,6 @@ fn prints_do_not_mix_with_results() {
 }
 
 #[test]
-fn an_fmu_for_one_instance_gets_one() {
-    let single = (
-        "modelIdentifier=\"faulty\"",
-        "modelIdentifier=\"faulty\" canBeInstantiatedOnlyOncePerProcess=\"true\"",
-    );
-    let bench = Bench::new("single").fmu("faulty", &[single]);
-    let both = format!("{}{}", faulty(0), faulty(0).replace("unit.plant", "unit.other"));
-    let Err(e) = bench.load(&both) else { panic!("two instances") };
-    assert!(format!("{e:?}").contains("canBeInstantiatedOnlyOncePerProcess"), "{e:?}");
-    drop(bench.run(&faulty(0), S));
-    drop(bench.run(&faulty(0), S));
-}
-
-#[test]
 fn warnings_are_told_and_go_on() {
     let bench = Bench::new("warning").fmu("faulty", &[]);
     let run = bench.run(&faulty(5), S);

@@ -106,7 +106,7 @@ fn directional_derivatives() {
     let description = describe(&file).unwrap();
     let interface = description.co_simulation.clone().unwrap();
     assert!(interface.directional);
-    let instance = Instance::new(&file, &description, &interface, "m", &[]).unwrap();
+    let instance = Instance::new(&file, &description, &interface, "m", &[], None).unwrap();
     instance.begin(None).unwrap();
     instance.initialised(false).unwrap();
     let of = |name: &str| description.variable(name).unwrap().reference;

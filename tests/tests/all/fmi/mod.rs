@@ -2,6 +2,7 @@
 mod ball;
 mod exchange;
 mod faults;
+mod isolation;
 mod mass;
 mod peer;
 mod policies;

@@ -1,0 +1,215 @@
+//! The calls of an instance as messages: an instance lives in this process ([`Local`]) or in a
+//! worker process ([`super::worker`]), and the code above it sees no difference.
+use super::{
+    description::Type,
+    library::{
+        Completed, Curve, Heard, RawInstance, RawState, Request, Status, Stepped, Updated, Vector,
+        WorkingFolder,
+    },
+};
+use serde::{Deserialize, Serialize};
+use std::{borrow::Cow, collections::BTreeMap};
+
+/// One call. Numbers that it asks for go to a slice of the caller's.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) enum Call<'a> {
+    EnterInitialisation(Option<f64>),
+    ExitInitialisation,
+    Reset,
+    EnterEvent,
+    EnterStep,
+    EnterContinuous,
+    Configure(bool),
+    Update,
+    Step {
+        from: f64,
+        by: f64,
+        curves: Cow<'a, [Curve]>,
+        certain: bool,
+    },
+    Completed,
+    SetTime(f64),
+    SetStates(Cow<'a, [f64]>),
+    Fill(Vector),
+    Sizes,
+    Get(Type, Cow<'a, [u32]>),
+    Set(Type, Cow<'a, [u32]>, Cow<'a, [f64]>),
+    SetWhole(Type, u32, Cow<'a, [i128]>),
+    SetTexts(u32, Cow<'a, [String]>),
+    SetBytes(u32, Cow<'a, [u8]>),
+    OutputDerivatives(Cow<'a, [u32]>, Cow<'a, [i32]>),
+    Directional {
+        unknowns: Cow<'a, [u32]>,
+        knowns: Cow<'a, [u32]>,
+        seed: Cow<'a, [f64]>,
+    },
+    /// Saves the state under a number of the caller's.
+    Save(u64),
+    Restore(u64),
+    Free(u64),
+    Serialise(u64),
+    Deserialise(u64, Cow<'a, [u8]>),
+}
+
+/// Results of a call beside its status and the numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum Answer {
+    Nothing,
+    Updated(Updated),
+    Stepped(Stepped),
+    Completed(Completed),
+    Sizes(usize, usize),
+    Bytes(Vec<u8>),
+}
+
+/// A place where an instance lives. Dropping it frees the instance.
+pub(super) trait Carrier: Send {
+    /// Makes a call. The answer is [`Answer::Nothing`] also where the binary does not have an optional
+    /// function.
+    fn carry(&mut self, call: Call<'_>, out: &mut [f64]) -> (Status, Answer);
+
+    /// Takes what callbacks left.
+    fn heard(&mut self) -> Heard;
+}
+
+/// An instance in this process.
+pub(super) struct Local {
+    /// Saved states by the numbers of their owner.
+    states: BTreeMap<u64, RawState>,
+    raw: RawInstance,
+}
+
+impl Local {
+    /// Loads and instantiates.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub(super) fn new(request: &Request<'_>) -> Result<Self, String> {
+        let _here = WorkingFolder::now();
+        Ok(Self { states: BTreeMap::new(), raw: RawInstance::new(request)? })
+    }
+
+    fn keep(&mut self, id: u64, (status, state): (Status, RawState)) -> (Status, Answer) {
+        if status.is_good() {
+            self.free(id);
+            self.states.insert(id, state);
+        }
+        (status, Answer::Nothing)
+    }
+
+    fn free(&mut self, id: u64) {
+        if let Some(mut state) = self.states.remove(&id) {
+            self.raw.free_state(&mut state);
+        }
+    }
+
+    /// State access.
+    fn access(&mut self, call: &Call<'_>) -> (Status, Answer) {
+        match call {
+            Call::Save(id) => {
+                let state = self.raw.get_state();
+                self.keep(*id, state)
+            }
+            Call::Deserialise(id, bytes) => {
+                let state = self.raw.deserialize(bytes);
+                self.keep(*id, state)
+            }
+            Call::Free(id) => {
+                self.free(*id);
+                (Status::Ok, Answer::Nothing)
+            }
+            Call::Restore(id) | Call::Serialise(id) => {
+                let Some(state) = self.states.get(id) else {
+                    return (Status::Discard, Answer::Nothing);
+                };
+                if matches!(call, Call::Restore(_)) {
+                    return (self.raw.set_state(state), Answer::Nothing);
+                }
+                let (status, bytes) = self.raw.serialize(state);
+                (status, Answer::Bytes(bytes))
+            }
+            _ => (Status::Discard, Answer::Nothing),
+        }
+    }
+
+    /// Calls that answer with a status only, and with numbers.
+    fn plain(&mut self, call: &Call<'_>, out: &mut [f64]) -> Status {
+        let raw = &mut self.raw;
+        match call {
+            Call::EnterInitialisation(tolerance) => {
+                let _here = WorkingFolder::now();
+                raw.enter_initialization(*tolerance)
+            }
+            Call::ExitInitialisation => {
+                let _here = WorkingFolder::now();
+                raw.exit_initialization()
+            }
+            Call::EnterEvent => raw.enter_event_mode(),
+            Call::EnterStep => raw.enter_step_mode(),
+            Call::EnterContinuous => raw.enter_continuous(),
+            Call::Configure(begin) => raw.configure(*begin),
+            Call::SetTime(t) => raw.set_time(*t),
+            Call::SetStates(x) => raw.set_states(x),
+            Call::Fill(vector) => raw.fill(*vector, out),
+            Call::Get(ty, references) => raw.get_numbers(*ty, references, out),
+            Call::Set(ty, references, values) => raw.set_numbers(*ty, references, values),
+            Call::SetWhole(ty, reference, values) => raw.set_whole(*ty, *reference, values),
+            Call::SetTexts(reference, values) => raw.set_texts(*reference, values),
+            Call::SetBytes(reference, bytes) => raw.set_bytes(*reference, bytes),
+            Call::OutputDerivatives(references, orders) => {
+                raw.output_derivatives(references, orders, out)
+            }
+            Call::Directional { unknowns, knowns, seed } => {
+                raw.directional(unknowns, knowns, seed, out)
+            }
+            _ => Status::Discard,
+        }
+    }
+}
+
+impl Carrier for Local {
+    fn carry(&mut self, call: Call<'_>, out: &mut [f64]) -> (Status, Answer) {
+        match &call {
+            Call::Step { from, by, curves, certain } => {
+                let _here = WorkingFolder::now();
+                self.raw.set_curves(curves);
+                let (status, stepped) = self.raw.do_step(*from, *by, *certain);
+                (status, Answer::Stepped(stepped))
+            }
+            Call::Update => {
+                let (status, updated) = self.raw.update();
+                (status, Answer::Updated(updated))
+            }
+            Call::Completed => {
+                let (status, completed) = self.raw.completed();
+                (status, Answer::Completed(completed))
+            }
+            Call::Sizes => match self.raw.sizes() {
+                Some((states, indicators)) => (Status::Ok, Answer::Sizes(states, indicators)),
+                None => (Status::Ok, Answer::Nothing),
+            },
+            Call::Reset => match self.raw.reset() {
+                Some(status) => (status, Answer::Updated(Updated::default())),
+                None => (Status::Ok, Answer::Nothing),
+            },
+            Call::Save(_)
+            | Call::Restore(_)
+            | Call::Free(_)
+            | Call::Serialise(_)
+            | Call::Deserialise(..) => self.access(&call),
+            _ => (self.plain(&call, out), Answer::Nothing),
+        }
+    }
+
+    fn heard(&mut self) -> Heard {
+        self.raw.heard()
+    }
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        for (_, mut state) in std::mem::take(&mut self.states) {
+            self.raw.free_state(&mut state);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The worker: one instance behind a socket on the standard input.
+use super::{
+    super::{
+        calls::{Answer, Call, Carrier, Local},
+        library::Status,
+    },
+    PROTOCOL, Question, Response, Start,
+    wire::{Wire, frame},
+};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    process::{Resource, Rlimit, Signal, getpid, kill_process, setrlimit},
+};
+use std::{
+    fs::File,
+    io,
+    os::{fd::AsFd, unix::net::UnixStream},
+    process::ExitCode,
+};
+
+/// Serves one instance until its owner frees it, or is gone. For the program that becomes a worker.
+pub fn serve() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("an FMU's worker, which superdense starts by itself: {e}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run() -> io::Result<()> {
+    let mut wire = Wire::new(UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?));
+    // The socket is not for the FMU, which may read its standard input.
+    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+    watch(wire.socket.try_clone()?);
+    let start: Start<'static> = wire.receive()?;
+    let made = instance(&start);
+    let said = made.as_ref().map(|_| ()).map_err(Clone::clone);
+    wire.send(&frame(&said)?)?;
+    let Ok(mut local) = made else { return Ok(()) };
+    loop {
+        let question: Question = wire.receive()?;
+        if question.calls.is_empty() {
+            drop(local);
+            return wire.send(&frame(&())?);
+        }
+        let response = answer(&mut local, &question)?;
+        wire.send(&frame(&response)?)?;
+    }
+}
+
+fn instance(start: &Start<'_>) -> Result<Local, String> {
+    if start.protocol != PROTOCOL {
+        return Err("the worker is of another version of superdense".to_owned());
+    }
+    // No core files; memory as far as the scenario allows.
+    let limit = |most| Rlimit { current: most, maximum: most };
+    let _ = setrlimit(Resource::Core, limit(Some(0)));
+    if start.memory.is_some() {
+        setrlimit(Resource::As, limit(start.memory)).map_err(|e| format!("`memory`: {e}"))?;
+    }
+    Local::new(&start.request)
+}
+
+fn answer(local: &mut Local, question: &Question) -> io::Result<Response> {
+    let mut numbers = vec![0.0; question.room];
+    let mut last = (Status::Ok, Answer::Nothing);
+    for (k, bytes) in question.calls.iter().enumerate() {
+        let call: Call<'_> = postcard::from_bytes(bytes).map_err(io::Error::other)?;
+        last = local.carry(call, &mut numbers);
+        if !last.0.is_good() {
+            numbers.clear();
+            let earlier = k + 1 < question.calls.len();
+            last.1 = if earlier { Answer::Nothing } else { last.1 };
+            break;
+        }
+    }
+    Ok(Response { status: last.0, answer: last.1, numbers, heard: local.heard() })
+}
+
+/// Ends this process when its owner is gone, also while the FMU is busy.
+fn watch(socket: UnixStream) {
+    std::thread::spawn(move || {
+        let mut gone = [PollFd::new(&socket, PollFlags::RDHUP)];
+        while poll(&mut gone, None).is_err() {}
+        let _ = kill_process(getpid(), Signal::KILL);
+    });
+}

@@ -1,0 +1,324 @@
+//! The owner's end: starting a worker, asking it, and telling how it died.
+use super::{
+    super::{
+        archive::Unpacked,
+        calls::{Answer, Call, Carrier},
+        library::{Heard, Request, Status},
+    },
+    Isolation, PROTOCOL, Question, Response, Start,
+    program::command,
+    recovery::{Mark, POINT, Point, Recovery},
+    wire::{Wire, frame},
+};
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde::de::DeserializeOwned;
+use std::{
+    fs::File,
+    io,
+    os::{
+        fd::OwnedFd,
+        unix::{
+            net::UnixStream,
+            process::{CommandExt, ExitStatusExt},
+        },
+    },
+    path::{Path, PathBuf},
+    process::{Child, ExitStatus, Stdio},
+    time::{Duration, Instant},
+};
+
+/// Workers that are tried for one call.
+const ATTEMPTS: usize = 5;
+/// Most calls in one message.
+const TOGETHER: usize = 64;
+/// Longest time that a process takes to end after its socket was closed.
+const GRACE: Duration = Duration::from_millis(500);
+/// Most bytes of a worker's last lines in a message.
+const LINES: usize = 400;
+
+/// A worker process.
+struct Worker {
+    child: Child,
+    wire: Wire,
+    timeout: Duration,
+    output: PathBuf,
+}
+
+impl Worker {
+    /// Starts a worker and lets it instantiate.
+    fn new(start: &[u8], limits: &Isolation, folder: &Path) -> Result<Self, String> {
+        let output = folder.join("output.txt");
+        let lines = File::create(&output).map_err(|e| format!("{}: {e}", output.display()))?;
+        let pair = move || {
+            let (own, other) = UnixStream::pair()?;
+            own.set_read_timeout(Some(limits.call_timeout))?;
+            own.set_write_timeout(Some(limits.call_timeout))?;
+            let mut command = command();
+            command.stdin(Stdio::from(OwnedFd::from(other)));
+            command.stdout(lines.try_clone()?).stderr(lines).current_dir(folder).process_group(0);
+            Ok((command.spawn()?, own))
+        };
+        let started: io::Result<(Child, UnixStream)> = pair();
+        let (child, socket) = started.map_err(|e| {
+            format!(
+                "no worker process could be started ({e}): isolation = \"process\" starts the program \
+                 `superdense`, beside this one or on PATH"
+            )
+        })?;
+        let timeout = limits.call_timeout;
+        let mut this = Self { child, wire: Wire::new(socket), timeout, output };
+        match this.ask::<Result<(), String>>(start) {
+            Ok(Ok(())) => Ok(this),
+            Ok(Err(why)) => Err(why),
+            Err(death) => Err(format!("while the binary was loaded and instantiated, {death}")),
+        }
+    }
+
+    /// An answer, or how the worker died.
+    fn ask<T: DeserializeOwned>(&mut self, question: &[u8]) -> Result<T, String> {
+        let asked = self.wire.send(question).and_then(|()| self.wire.receive());
+        asked.map_err(|e| self.death(&e))
+    }
+
+    fn death(&mut self, e: &io::Error) -> String {
+        let late = matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
+        let ended = if late { None } else { self.ended(GRACE) };
+        self.kill();
+        let how = match ended {
+            Some(status) => format!("the worker {}", fate(status)),
+            None if late => {
+                let seconds = self.timeout.as_secs_f64();
+                format!(
+                    "the worker gave no answer within {seconds} s (`call_timeout`) and was killed"
+                )
+            }
+            None => format!("the worker broke its connection ({e}) and was killed"),
+        };
+        match self.last_lines() {
+            lines if lines.is_empty() => how,
+            lines => format!("{how}; its last lines: {lines}"),
+        }
+    }
+
+    /// The status of a process that ends by itself.
+    fn ended(&mut self, within: Duration) -> Option<ExitStatus> {
+        let begun = Instant::now();
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Some(status),
+                Ok(None) if begun.elapsed() < within => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// The whole group, with processes that the FMU started.
+    fn kill(&mut self) {
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    fn last_lines(&self) -> String {
+        let bytes = std::fs::read(&self.output).unwrap_or_default();
+        let tail = &bytes[bytes.len().saturating_sub(LINES)..];
+        let text = String::from_utf8_lossy(tail);
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+        lines[lines.len().saturating_sub(3)..].join(" | ")
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn fate(status: ExitStatus) -> String {
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => match signal_hook::low_level::signal_name(signal) {
+            Some(name) => format!("died by {name}"),
+            None => format!("died by signal {signal}"),
+        },
+        (None, Some(code)) => format!("ended with exit status {code}"),
+        (None, None) => "ended".to_owned(),
+    }
+}
+
+/// An instance in a worker.
+pub(in super::super) struct Remote {
+    name: String,
+    /// The frame of the first message.
+    start: Vec<u8>,
+    limits: Isolation,
+    worker: Option<Worker>,
+    heard: Heard,
+    /// Calls that wait for the next one, and their marks.
+    calls: Vec<Vec<u8>>,
+    marks: Vec<Mark>,
+    recovery: Option<Recovery>,
+    /// Where the FMU is unpacked; it outlives the worker.
+    files: Unpacked,
+}
+
+impl Remote {
+    pub(in super::super) fn new(
+        request: Request<'_>,
+        limits: Isolation,
+        files: Unpacked,
+    ) -> Result<Self, String> {
+        let name = request.name.to_string();
+        let start = Start { protocol: PROTOCOL, memory: limits.memory, request };
+        let start = frame(&start).map_err(|e| e.to_string())?;
+        let worker = Some(Worker::new(&start, &limits, files.folder())?);
+        let recovery = limits.restart.then(Recovery::default);
+        let (calls, marks, heard) = (Vec::new(), Vec::new(), Heard::default());
+        Ok(Self { name, start, limits, worker, heard, calls, marks, recovery, files })
+    }
+
+    fn ask(&mut self, frame: &[u8]) -> Result<Response, String> {
+        match &mut self.worker {
+            Some(worker) => worker.ask(frame),
+            None => Err("the worker died before".to_owned()),
+        }
+    }
+
+    /// Asks, if need be new workers that were brought to the place of the dead one.
+    fn ask_on(&mut self, frame: &[u8]) -> Result<Response, String> {
+        let mut death = match self.ask(frame) {
+            Ok(response) => return Ok(response),
+            Err(death) => death,
+        };
+        self.worker = None;
+        let Some(recovery) = self.recovery.take() else { return Err(death) };
+        for _ in 0..ATTEMPTS {
+            // Results are equal with and without a death, so it is told beside them.
+            eprintln!("{}: {death}; another one goes on from its last saved state", self.name);
+            let revived = self.revive(&recovery).and_then(|()| self.ask(frame));
+            match revived {
+                Ok(response) => {
+                    self.recovery = Some(recovery);
+                    return Ok(response);
+                }
+                Err(again) => death = again,
+            }
+        }
+        self.worker = None;
+        Err(format!("{death}; {ATTEMPTS} workers were tried (`restart`)"))
+    }
+
+    fn revive(&mut self, recovery: &Recovery) -> Result<(), String> {
+        self.worker = None;
+        self.worker = Some(Worker::new(&self.start, &self.limits, self.files.folder())?);
+        for frame in &recovery.start {
+            self.ask(frame)?;
+        }
+        if let Some(point) = &recovery.point {
+            let bring = [
+                Call::Deserialise(POINT, point.now.as_slice().into()),
+                Call::Restore(POINT),
+                Call::Free(POINT),
+            ];
+            let kept = point.kept.iter();
+            let kept = kept.map(|(id, bytes)| Call::Deserialise(*id, bytes.as_slice().into()));
+            for call in bring.into_iter().chain(kept) {
+                let response = self.ask(&question(call)?)?;
+                if !response.status.is_good() {
+                    return Err("a new worker does not take the saved state".to_owned());
+                }
+            }
+        }
+        recovery.since.iter().try_for_each(|frame| self.ask(frame).map(|_| ()))
+    }
+
+    fn lost(&mut self, death: String) -> (Status, Answer) {
+        self.heard.log.push((Status::Lost, "worker".to_owned(), death));
+        (Status::Lost, Answer::Nothing)
+    }
+
+    /// Saves a point from which a new worker could go on. Without one more calls are made again.
+    fn save_point(&mut self) {
+        let kept = self.recovery.as_ref().map(Recovery::kept).unwrap_or_default();
+        let mut bytes = |id: u64, call: Call<'_>| {
+            let response = question(call).and_then(|frame| self.ask_on(&frame)).ok()?;
+            match response.answer {
+                Answer::Bytes(bytes) if response.status.is_good() => Some((id, bytes)),
+                _ => None,
+            }
+        };
+        let _ = bytes(POINT, Call::Save(POINT));
+        let now = bytes(POINT, Call::Serialise(POINT));
+        let _ = bytes(POINT, Call::Free(POINT));
+        let kept: Option<_> = kept.into_iter().map(|id| bytes(id, Call::Serialise(id))).collect();
+        if let (Some((_, now)), Some(kept), Some(recovery)) = (now, kept, &mut self.recovery) {
+            recovery.saved(Point { now, kept });
+        }
+    }
+}
+
+fn question(call: Call<'_>) -> Result<Vec<u8>, String> {
+    let call = postcard::to_stdvec(&call).map_err(|e| e.to_string())?;
+    frame(&Question { calls: vec![call], room: 0 }).map_err(|e| e.to_string())
+}
+
+/// Whether a call can wait for the next one: it has no answer, and FMUs do not refuse it with reasons. They go in one
+/// message.
+fn waits(call: &Call<'_>) -> bool {
+    matches!(call, Call::Free(_) | Call::Save(_) | Call::SetTime(_) | Call::SetStates(_))
+}
+
+impl Carrier for Remote {
+    fn carry(&mut self, call: Call<'_>, out: &mut [f64]) -> (Status, Answer) {
+        let bytes = match postcard::to_stdvec(&call) {
+            Ok(bytes) => bytes,
+            Err(e) => return self.lost(e.to_string()),
+        };
+        self.calls.push(bytes);
+        self.marks.push(Mark::of(&call));
+        if waits(&call) && self.calls.len() < TOGETHER {
+            return (Status::Ok, Answer::Nothing);
+        }
+        let mut due = false;
+        let question = Question { calls: std::mem::take(&mut self.calls), room: out.len() };
+        let asked = frame(&question).map_err(|e| e.to_string());
+        let response = asked.and_then(|frame| {
+            let response = self.ask_on(&frame)?;
+            if let Some(recovery) = &mut self.recovery {
+                due = recovery.note(&self.marks, frame);
+            }
+            Ok(response)
+        });
+        self.marks.clear();
+        let response = match response {
+            Ok(response) => response,
+            Err(death) => return self.lost(death),
+        };
+        if due {
+            self.save_point();
+        }
+        self.heard.merge(response.heard);
+        if response.status.is_good() && response.numbers.len() == out.len() {
+            out.copy_from_slice(&response.numbers);
+        }
+        (response.status, response.answer)
+    }
+
+    fn heard(&mut self) -> Heard {
+        std::mem::take(&mut self.heard)
+    }
+}
+
+impl Drop for Remote {
+    fn drop(&mut self) {
+        if let (Some(worker), Ok(end)) = (&mut self.worker, frame(&Question::default())) {
+            // A binary that crashes here has given all its results: no run fails for it.
+            if let Err(death) = worker.ask::<()>(&end) {
+                eprintln!("{}: when the FMU was freed, {death}", self.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! FMUs in processes of their own: a binary that crashes, hangs or leaves the address space is an
+//! error of its unit, and the other units go on.
+//!
+//! A worker is this program, started with another first argument. Its standard input is one end of a
+//! socket; [`host`] holds the other, [`child`] is the worker. A message is one call of the
+//! instance ([`super::calls`]), in frames of a length and as many bytes. Callbacks are evaluated in
+//! the worker, so that a step is one question and one answer.
+mod child;
+mod host;
+mod program;
+mod recovery;
+mod wire;
+
+use super::{
+    calls::Answer,
+    library::{Heard, Request, Status},
+};
+pub use child::serve;
+pub(super) use host::Remote;
+pub use program::{ARGUMENT, isolate_all, isolates_all, set_program};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Number of this protocol: program and worker must have one.
+const PROTOCOL: u32 = 1;
+
+/// How an FMU is isolated.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Isolation {
+    /// Longest wall time of one call.
+    pub call_timeout: Duration,
+    /// Most bytes of address space, if limited.
+    pub memory: Option<u64>,
+    /// Whether a worker that died is started again from its last saved state.
+    pub restart: bool,
+}
+
+impl Default for Isolation {
+    fn default() -> Self {
+        Self { call_timeout: Duration::from_secs(30), memory: None, restart: false }
+    }
+}
+
+/// The first message. The answer is a `Result<(), String>`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Start<'a> {
+    protocol: u32,
+    memory: Option<u64>,
+    request: Request<'a>,
+}
+
+/// A question to the worker: calls, each in bytes of its own; only the last one gives an answer. None
+/// frees the instance.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Question {
+    calls: Vec<Vec<u8>>,
+    /// How many numbers the caller has space for.
+    room: usize,
+}
+
+/// The answer to the last call, or the status of the first one that was refused.
+#[derive(Debug, Serialize, Deserialize)]
+struct Response {
+    status: Status,
+    answer: Answer,
+    numbers: Vec<f64>,
+    heard: Heard,
+}
