@@ -2,5 +2,7 @@
 //! builds what he does not need. How to add one: `docs/extending.md`.
 #[cfg(feature = "fmi")]
 pub mod fmi;
+#[cfg(feature = "mosaik")]
+pub mod mosaik;
 #[cfg(feature = "parquet")]
 pub mod parquet;

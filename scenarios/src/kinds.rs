@@ -3,14 +3,24 @@
 use superdense_models::{catalogue, kinds::UnitKind};
 
 /// Kinds of adapters: name, cargo feature, and the kind if the feature is on.
-const ADAPTED: &[(&str, &str, Option<&'static dyn UnitKind>)] = &[(
-    "fmu",
-    "fmi",
-    #[cfg(feature = "fmi")]
-    Some(&superdense_adapters::fmi::FmuKind),
-    #[cfg(not(feature = "fmi"))]
-    None,
-)];
+const ADAPTED: &[(&str, &str, Option<&'static dyn UnitKind>)] = &[
+    (
+        "fmu",
+        "fmi",
+        #[cfg(feature = "fmi")]
+        Some(&superdense_adapters::fmi::FmuKind),
+        #[cfg(not(feature = "fmi"))]
+        None,
+    ),
+    (
+        "mosaik",
+        "mosaik",
+        #[cfg(feature = "mosaik")]
+        Some(&superdense_adapters::mosaik::MosaikKind),
+        #[cfg(not(feature = "mosaik"))]
+        None,
+    ),
+];
 
 /// All kinds, in the order of their names.
 ///

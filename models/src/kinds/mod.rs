@@ -394,6 +394,10 @@ pub struct Context<'a> {
     pub input_connected: &'a [bool],
     /// Whether the unit stands in a group with a master, at whatever depth.
     pub mastered: bool,
+    /// Of [`turns`](UnitKind::turns): the micro-step in which all is heard, and those of a round of a ring, or 0.
+    pub turn: (u32, u32),
+    /// For a unit with turns: per input, where it hears from, as `unit.port`; empty where nobody sends.
+    pub input_names: &'a [String],
 }
 
 impl Context<'_> {
@@ -543,6 +547,12 @@ pub trait UnitKind: Sync {
     fn feed_through(&self, params: &Params, context: &Context<'_>) -> FeedThrough {
         let _ = (params, context);
         FeedThrough::All(Passing::Sometimes)
+    }
+    /// For a unit that acts once per instant, when it has heard all others: inputs that hear the instant before,
+    /// inputs that hear a round later at the same instant, and how many rounds there may be.
+    fn turns(&self, params: &Params) -> Option<(Vec<u16>, Vec<u16>, u32)> {
+        let _ = params;
+        None
     }
     /// State events of a unit, own and shared, with the outputs and inputs by which others see them
     /// coming. None where conditions are hidden.

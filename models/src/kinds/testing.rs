@@ -142,6 +142,8 @@ fn with_context<R>(
         output_read: &[],
         input_connected: driven,
         mastered: false,
+        turn: (0, 0),
+        input_names: &[],
     })
 }
 

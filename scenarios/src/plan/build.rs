@@ -4,6 +4,7 @@ use super::{
     evaluate::Evaluator,
     session::Session,
     tree::{Body, End, Group, GroupPort, Tree, dotted, member_name},
+    turns::Turns,
 };
 use crate::{diagnostics::Mistake, result::Results};
 use std::{collections::HashMap, rc::Rc, sync::Arc};
@@ -155,6 +156,7 @@ struct Builder<'a> {
     tree: &'a Tree,
     session: &'a Session,
     wiring: Wiring,
+    turns: Turns,
 }
 
 /// Inputs and outputs of a group, or those of its master in their place.
@@ -169,7 +171,8 @@ fn port_names(g: &Group, master: Option<&Ports>) -> [Vec<String>; 2] {
 
 impl<'a> Builder<'a> {
     fn new(tree: &'a Tree, numbering: &Numbering, session: &'a Session) -> Self {
-        Self { tree, session, wiring: Wiring::new(tree, numbering) }
+        let turns = super::turns::turns(tree, session);
+        Self { tree, session, wiring: Wiring::new(tree, numbering), turns }
     }
 
     fn group(&self, at: u32) -> Coupled<Value> {
@@ -306,6 +309,8 @@ impl<'a> Builder<'a> {
             output_read: &self.wiring.read[at as usize],
             input_connected: &self.wiring.driven[at as usize],
             mastered: self.wiring.mastered[at as usize],
+            turn: self.turns.of(at),
+            input_names: self.turns.names(at),
         };
         let accuracy = unit.kind.accuracy();
         let other = || unit.kind.second_family(&unit.params).map(Rc::new);

@@ -38,6 +38,8 @@ pub(super) fn context<T>(unit: &Unit, session: &Session, f: impl FnOnce(&Context
         output_read: &[],
         input_connected: &[],
         mastered: false,
+        turn: (0, 0),
+        input_names: &[],
     };
     f(&context)
 }

@@ -34,6 +34,7 @@ mod set;
 mod settings;
 mod size;
 mod tree;
+mod turns;
 mod usual;
 
 use crate::{

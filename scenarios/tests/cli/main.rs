@@ -29,6 +29,7 @@ mod release;
 mod report;
 mod reproduce;
 mod resume;
+mod simulators;
 mod stability;
 #[cfg(feature = "study")]
 mod study;

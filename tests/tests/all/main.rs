@@ -6,6 +6,8 @@ mod conformance;
 mod fmi;
 mod fuzz;
 mod generated;
+#[cfg(feature = "mosaik")]
+mod mosaik;
 mod nested;
 mod properties;
 mod silent;

@@ -1,0 +1,29 @@
+//! Simulators of the mosaik world as units: Superdense is the host, without mosaik.
+//!
+//! Frames ([`wire`]), the simulator's process ([`process`]), what it tells of itself ([`meta`]) and the
+//! calls of the protocol ([`host`]) know nothing of units. What a scenario says is read in
+//! [`layout`]; [`unit`] is the atomic model, [`begin`] its first moments, and [`kind`] the unit kind `mosaik`.
+//!
+//! ```toml
+//! [unit.pv]
+//! kind = "mosaik"
+//! command = "python3 -m my_pv {address}"
+//! resolution = "1 s"
+//! start = { start_date = "2024-06-01 00:00:00", step_size = 900 }
+//! [unit.pv.create.panel]
+//! model = "PV"
+//! parameters = { latitude = 53, area = 200 }
+//! inputs = { sun = "DNI[W/m2]" }
+//! outputs = { power = "P[MW]" }
+//! ```
+mod begin;
+mod host;
+mod json;
+pub mod kind;
+mod layout;
+mod meta;
+mod process;
+mod unit;
+mod wire;
+
+pub use kind::MosaikKind;
