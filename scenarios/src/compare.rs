@@ -231,5 +231,28 @@ fn parting(a: &Path, b: &Path, same: bool) -> Result<Option<Parting>, PlotError>
         }
     }
     found.sort_by(|x, y| x.0.total_cmp(&y.0).then(x.1.cmp(&y.1)));
-    Ok(found.into_iter().next().map(|(_, _, parting)| parting))
+    match found.into_iter().next() {
+        Some((_, _, parting)) => Ok(Some(parting)),
+        None => sampled_parting(a, b),
+    }
+}
+
+/// The first sample in which the runs differ, where nothing finer was recorded.
+fn sampled_parting(a: &Path, b: &Path) -> Result<Option<Parting>, PlotError> {
+    let file = "samples.csv";
+    let (head_a, head_b) = (first_line(&a.join(file))?, first_line(&b.join(file))?);
+    let place: HashMap<_, _> = csv::split(&head_b).into_iter().zip(0..).collect();
+    let columns: Vec<(usize, usize, String)> = (0..)
+        .zip(csv::split(&head_a))
+        .skip(1)
+        .filter_map(|(k, label)| Some((k, *place.get(&label)?, label.to_string())))
+        .collect();
+    for (of_a, of_b) in table(&a.join(file))?.iter().zip(&table(&b.join(file))?) {
+        let differs = |c: &&(usize, usize, String)| of_a.get(c.0) != of_b.get(c.1);
+        if let Some((_, _, label)) = columns.iter().find(differs).filter(|_| of_a[0] == of_b[0]) {
+            let place = format!("the sample of {label}");
+            return Ok(Some(Parting { time: of_a[0].clone(), micro: 0, place }));
+        }
+    }
+    Ok(None)
 }
