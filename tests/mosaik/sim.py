@@ -76,7 +76,7 @@ class Sim(mosaik_api_v3.Simulator):
         data = {}
         for eid, attrs in outputs.items():
             y = self.y[eid]
-            # What does not move any more is no event.
+            # A value that does not move any more is no event.
             if self.rest and abs(y - self.sent.get(eid, 0.0)) < self.rest:
                 continue
             self.sent[eid] = y

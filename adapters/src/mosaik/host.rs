@@ -70,7 +70,7 @@ pub(super) enum HostError {
         /// Its last words.
         story: Story,
     },
-    /// What came is no answer.
+    /// The message is no answer.
     #[error("{call}: {why}")]
     Wire {
         /// The call.

@@ -87,7 +87,7 @@ pub(super) enum ValueError {
 /// The number of a signal.
 ///
 /// # Errors
-/// What is no number.
+/// A value that is no number.
 pub(super) fn to_real(json: &Json) -> Result<f64, ValueError> {
     match json {
         Json::Bool(b) => Ok(f64::from(u8::from(*b))),
@@ -103,7 +103,7 @@ pub(super) fn to_real(json: &Json) -> Result<f64, ValueError> {
 /// The value of an event of a type. A list or a table becomes the text of its JSON.
 ///
 /// # Errors
-/// What is of another type.
+/// A value of another type.
 pub(super) fn to_value(json: &Json, ty: ValueType) -> Result<Value, ValueError> {
     let other = || ValueError::OtherType(super::wire::start(&json.to_string()), ty.name());
     Ok(match (ty, json) {

@@ -109,7 +109,7 @@ pub(super) fn layout(params: &Params) -> Checked<Layout> {
 /// Entries of a table that is told to the simulator as it stands.
 ///
 /// # Errors
-/// What is no table, and values that JSON does not have.
+/// A value that is no table, and values that JSON does not have.
 pub(super) fn plain(p: Option<&Located<Param>>) -> Checked<Vec<(String, Json)>> {
     let Some(p) = p else { return Ok(Vec::new()) };
     let entries = match &p.value {
@@ -298,7 +298,7 @@ impl Reader {
         ty
     }
 
-    /// What keys of a port do not go together.
+    /// Reports keys of a port that do not go together.
     fn consistent(&mut self, port: &Port, entries: &Entries, p: &Located<Param>, input: bool) {
         let name = &port.name;
         if port.shifted && port.weak {

@@ -1,4 +1,4 @@
-//! What a simulator tells of itself in its answer to `init`, as version 3 of the mosaik API reads it.
+//! The description that a simulator gives of itself in its answer to `init`, as version 3 of the mosaik API reads it.
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
 

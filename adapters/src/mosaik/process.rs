@@ -91,7 +91,7 @@ impl Process {
         }
     }
 
-    /// What it said last, once all is read if it has ended.
+    /// Its last lines, once all is read if it has ended.
     pub(super) fn last_lines(&mut self, ended: bool) -> Vec<String> {
         let deadline = Instant::now() + Duration::from_millis(200);
         let reading = |r: &Option<JoinHandle<()>>| r.as_ref().is_some_and(|r| !r.is_finished());

@@ -58,7 +58,7 @@ pub(super) struct Settings {
     pub stop: i64,
     /// Time of a first step of a simulator that is not stepped at the start by itself.
     pub first: Option<i64>,
-    /// What comes between times is heard at the next one.
+    /// Messages between times are heard at the next one.
     pub up: bool,
     pub rounds: u32,
     /// Micro-step of its steps, and micro-steps from one round of a ring to the next; 0 without a ring.
@@ -293,7 +293,7 @@ impl MosaikUnit {
         self.ears.iter_mut().for_each(|ear| ear.shift(time));
         let inputs = self.inputs(time)?;
         let Stage::Begun(begun) = &mut self.stage else { return Ok(()) };
-        // What arrives between, nobody knows before.
+        // Nobody knows before which messages arrive between.
         let open = begun.triggers.iter().zip(&s.driven).any(|(t, d)| *t && *d);
         let most = if open { time } else { s.until() };
         let call = || s.call("step", time);
@@ -411,7 +411,7 @@ impl MosaikUnit {
         Ok(())
     }
 
-    /// What comes next.
+    /// The next action.
     fn plan(&mut self) {
         let now = self.timer.now();
         let step = self.due.first().map(|time| time.saturating_mul(self.settings.step));

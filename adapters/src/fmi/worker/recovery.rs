@@ -1,4 +1,4 @@
-//! What brings a new worker to where a dead one was: the calls of the initialisation, the state at a
+//! The way of a new worker to where a dead one was: the calls of the initialisation, the state at a
 //! saved point, and all calls since.
 use super::super::calls::Call;
 use std::collections::{BTreeMap, BTreeSet};

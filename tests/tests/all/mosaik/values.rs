@@ -1,4 +1,4 @@
-//! What passes between a simulator and other units, and when.
+//! Values between a simulator and other units, and their times.
 use super::{Bench, rows};
 use serde_json::json;
 
@@ -80,7 +80,7 @@ fn events_of_all_types() {
     }
 }
 
-/// What comes between two times is refused, or heard at the next one.
+/// A message between two times is refused, or heard at the next one.
 #[test]
 fn events_between_times() {
     let Some(bench) = Bench::with_sim("between") else { return };
