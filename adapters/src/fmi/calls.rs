@@ -1,11 +1,13 @@
 //! The calls of an instance as messages: an instance lives in this process ([`Local`]) or in a
 //! worker process ([`super::worker`]), and the code above it sees no difference.
 use super::{
+    archive::Unpacked,
     description::Type,
     library::{
         Completed, Curve, Heard, RawInstance, RawState, Request, Status, Stepped, Updated, Vector,
         WorkingFolder,
     },
+    place::Only,
 };
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, collections::BTreeMap};
@@ -55,6 +57,8 @@ pub(super) enum Call<'a> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Answer {
     Nothing,
+    /// The binary does not have this optional function.
+    Absent,
     Updated(Updated),
     Stepped(Stepped),
     Completed(Completed),
@@ -64,8 +68,7 @@ pub(super) enum Answer {
 
 /// A place where an instance lives. Dropping it frees the instance.
 pub(super) trait Carrier: Send {
-    /// Makes a call. The answer is [`Answer::Nothing`] also where the binary does not have an optional
-    /// function.
+    /// Makes a call.
     fn carry(&mut self, call: Call<'_>, out: &mut [f64]) -> (Status, Answer);
 
     /// Takes what callbacks left.
@@ -77,6 +80,8 @@ pub(super) struct Local {
     /// Saved states by the numbers of their owner.
     states: BTreeMap<u64, RawState>,
     raw: RawInstance,
+    // After the instance, which may use its resources to the end.
+    _files: Option<(Unpacked, Option<Only>)>,
 }
 
 impl Local {
@@ -86,7 +91,13 @@ impl Local {
     /// The FMU's.
     pub(super) fn new(request: &Request<'_>) -> Result<Self, String> {
         let _here = WorkingFolder::now();
-        Ok(Self { states: BTreeMap::new(), raw: RawInstance::new(request)? })
+        Ok(Self { states: BTreeMap::new(), raw: RawInstance::new(request)?, _files: None })
+    }
+
+    /// Keeps the unpacked FMU, and its claim to be the only one, as long as the instance lives.
+    pub(super) fn keeping(mut self, files: Unpacked, only: Option<Only>) -> Self {
+        self._files = Some((files, only));
+        self
     }
 
     fn keep(&mut self, id: u64, (status, state): (Status, RawState)) -> (Status, Answer) {
@@ -186,11 +197,11 @@ impl Carrier for Local {
             }
             Call::Sizes => match self.raw.sizes() {
                 Some((states, indicators)) => (Status::Ok, Answer::Sizes(states, indicators)),
-                None => (Status::Ok, Answer::Nothing),
+                None => (Status::Ok, Answer::Absent),
             },
             Call::Reset => match self.raw.reset() {
-                Some(status) => (status, Answer::Updated(Updated::default())),
-                None => (Status::Ok, Answer::Nothing),
+                Some(status) => (status, Answer::Nothing),
+                None => (Status::Ok, Answer::Absent),
             },
             Call::Save(_)
             | Call::Restore(_)

@@ -1,11 +1,10 @@
 //! A running FMU behind safe calls: statuses become errors that name call, variables and what the
 //! FMU logged.
 use super::{
-    archive::Unpacked,
     calls::{Answer, Call, Carrier},
     description::{Description, Interface, Type, Version},
     library::{Completed, Curve, Status, Stepped, Updated, Vector},
-    place::{self, Only, Place},
+    place,
     worker::Isolation,
 };
 use std::{
@@ -93,9 +92,6 @@ struct Shared {
     remarks: Mutex<Vec<String>>,
     /// Number of the next saved state.
     states: AtomicU64,
-    // After the instance, which may use its resources to the end.
-    _files: Option<Unpacked>,
-    _only: Option<Only>,
 }
 
 /// A running FMU. Dropping it, and all its states, frees the FMU.
@@ -143,16 +139,13 @@ impl Instance {
         intermediate: &[u32],
         isolation: Option<&Isolation>,
     ) -> Result<Self, String> {
-        let made = place::new(path, description, interface, name, intermediate, isolation)?;
-        let Place { carrier, files, only } = made;
+        let carrier = place::new(path, description, interface, name, intermediate, isolation)?;
         Ok(Self {
             shared: Arc::new(Shared {
                 carrier: Mutex::new(carrier),
                 version: description.version,
                 remarks: Mutex::default(),
                 states: AtomicU64::new(0),
-                _files: files,
-                _only: only,
             }),
         })
     }
@@ -220,7 +213,7 @@ impl Instance {
     /// The FMU's.
     pub fn reset(&self) -> Called<bool> {
         let answer = self.call(|| self.name("Reset"), Call::Reset, &mut [])?;
-        Ok(answer != Answer::Nothing)
+        Ok(answer != Answer::Absent)
     }
 
     /// Leaves the initialisation mode; an FMU with event mode settles its first event.

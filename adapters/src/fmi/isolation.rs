@@ -1,7 +1,10 @@
 //! The keys of a scenario about where an FMU runs.
-use super::worker::{Isolation, isolates_all};
+use super::{
+    kind::Builder,
+    worker::{Isolation, isolates_all},
+};
 use std::time::Duration;
-use superdense_models::kinds::{Context, Param, ParamError, ParamSpec, ParamType, Params, with};
+use superdense_models::kinds::{ParamSpec, ParamType, with};
 
 pub(super) const PARAMS: [ParamSpec; 4] = [
     with(
@@ -25,36 +28,31 @@ pub(super) const PARAMS: [ParamSpec; 4] = [
     ),
 ];
 
-/// Where the FMU runs; `None` is this process. Mistakes go to `errors`.
-pub(super) fn isolation(
-    params: &Params,
-    context: &Context<'_>,
-    serialisable: bool,
-    errors: &mut Vec<ParamError>,
-) -> Option<Isolation> {
-    let given =
-        |name: &str| params.get(name).is_some_and(|p| p.value != Param::Text(String::new()));
-    if params.text("isolation") == "none" && !isolates_all() {
-        return None;
+impl Builder<'_> {
+    /// Where the FMU runs; `None` is this process.
+    pub(super) fn isolation(&mut self) -> Option<Isolation> {
+        if self.params.text("isolation") == "none" && !isolates_all() {
+            return None;
+        }
+        let timeout = self.params.duration("call_timeout");
+        if timeout.ticks() <= 0 || timeout.is_infinite() {
+            let message = "`call_timeout` must be longer than zero".to_owned();
+            self.wrong("call_timeout", message, "give a time such as \"30 s\"");
+        }
+        let restart = self.params.text("restart") == "checkpoint";
+        let interface = &self.layout.interface;
+        if restart && !(interface.state_access && interface.serialisable) {
+            let message = "a worker cannot be started again: the FMU cannot serialise its state (canSerializeFMUState)";
+            let help = "export the FMU with it, or leave `restart` out";
+            self.wrong("restart", message.to_owned(), help);
+        }
+        let memory = self.given("memory").then(|| self.params.int("memory"));
+        if let Some(bytes) = memory.filter(|bytes| *bytes <= 0) {
+            self.wrong("memory", format!("`memory` is {bytes}"), "give a size such as \"2 GB\"");
+        }
+        let seconds = self.context.resolution.seconds(timeout.ticks());
+        let call_timeout = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+        let memory = memory.and_then(|bytes| u64::try_from(bytes).ok());
+        Some(Isolation { call_timeout, memory, restart })
     }
-    let mut wrong = |name: &str, message: &str, help: &str| {
-        errors.push(ParamError::at(params.span(name), message.to_owned()).help(help));
-    };
-    let timeout = params.duration("call_timeout");
-    if timeout.ticks() <= 0 || timeout.is_infinite() {
-        wrong(
-            "call_timeout",
-            "`call_timeout` must be longer than zero",
-            "give a time such as \"30 s\"",
-        );
-    }
-    let restart = params.text("restart") == "checkpoint";
-    if restart && !serialisable {
-        let message = "a worker cannot be started again: the FMU cannot serialise its state (canSerializeFMUState)";
-        wrong("restart", message, "export the FMU with it, or leave `restart` out");
-    }
-    let seconds = context.resolution.seconds(timeout.ticks());
-    let call_timeout = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
-    let memory = given("memory").then(|| u64::try_from(params.int("memory")).unwrap_or(0));
-    Some(Isolation { call_timeout, memory, restart })
 }

@@ -153,19 +153,19 @@ fn follows(layout: &Layout, v: &Variable) -> bool {
 }
 
 /// Builds one unit, collecting its mistakes.
-struct Builder<'a> {
-    params: &'a Params,
-    context: &'a Context<'a>,
-    layout: &'a Layout,
+pub(super) struct Builder<'a> {
+    pub params: &'a Params,
+    pub context: &'a Context<'a>,
+    pub layout: &'a Layout,
     errors: Vec<ParamError>,
 }
 
 impl Builder<'_> {
-    fn wrong(&mut self, name: &str, message: String, help: &str) {
+    pub(super) fn wrong(&mut self, name: &str, message: String, help: &str) {
         self.errors.push(ParamError::at(self.params.span(name), message).help(help));
     }
 
-    fn given(&self, name: &str) -> bool {
+    pub(super) fn given(&self, name: &str) -> bool {
         self.params.get(name).is_some_and(|p| p.value != Param::Text(String::new()))
     }
 
@@ -390,8 +390,7 @@ pub fn build(params: &Params, context: &Context<'_>) -> Checked<Component<Value>
     let numerics = exchange.then(|| b.numerics());
     let starts = starts(params, &layout.description, context, &mut b.errors);
     let beginning = b.beginning(&starts);
-    let serialisable = layout.interface.state_access && layout.interface.serialisable;
-    let isolation = isolation::isolation(params, context, serialisable, &mut b.errors);
+    let isolation = b.isolation();
     let settings = (!exchange).then(|| b.settings(beginning.clone()));
     if !b.errors.is_empty() {
         return Err(b.errors);

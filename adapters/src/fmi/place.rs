@@ -30,13 +30,6 @@ impl Drop for Only {
     }
 }
 
-/// An instance with all that must live as long.
-pub(super) struct Place {
-    pub carrier: Box<dyn Carrier>,
-    pub files: Option<Unpacked>,
-    pub only: Option<Only>,
-}
-
 /// Instantiates in this process, or in a worker: where `isolation` wants it, and where this process has the only
 /// instance that a process can have.
 ///
@@ -49,7 +42,7 @@ pub(super) fn new(
     name: &str,
     intermediate: &[u32],
     isolation: Option<&Isolation>,
-) -> Result<Place, String> {
+) -> Result<Box<dyn Carrier>, String> {
     let only = match isolation {
         None if interface.single => Only::new(description, interface),
         _ => None,
@@ -69,9 +62,7 @@ pub(super) fn new(
     };
     if apart {
         let isolation = isolation.cloned().unwrap_or_default();
-        let carrier = Box::new(Remote::new(request, isolation, files)?);
-        return Ok(Place { carrier, files: None, only });
+        return Ok(Box::new(Remote::new(request, isolation, files)?));
     }
-    let carrier = Box::new(Local::new(&request)?);
-    Ok(Place { carrier, files: Some(files), only })
+    Ok(Box::new(Local::new(&request)?.keeping(files, only)))
 }
