@@ -6,3 +6,5 @@ pub mod fmi;
 pub mod mosaik;
 #[cfg(feature = "parquet")]
 pub mod parquet;
+#[cfg(any(feature = "fmi", feature = "mosaik"))]
+mod process;

@@ -1,4 +1,5 @@
 //! The process of a simulator: how it is started, what it said last, and how it ends.
+use crate::process::{ended, kill};
 use std::{
     collections::VecDeque,
     io::{BufRead, BufReader, Read},
@@ -81,14 +82,7 @@ impl Process {
 
     /// How it ended, if it ends within so long.
     pub(super) fn ended(&mut self, within: Duration) -> Option<ExitStatus> {
-        let deadline = Instant::now() + within;
-        loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) => return Some(status),
-                Ok(None) if Instant::now() < deadline => std::thread::sleep(LOOK),
-                _ => return None,
-            }
-        }
+        ended(&mut self.child, within)
     }
 
     /// Its last lines, once all is read if it has ended.
@@ -104,9 +98,7 @@ impl Process {
     /// Waits for its end after `stop`, then kills it.
     pub(super) fn end(&mut self, grace: bool) {
         if self.ended(if grace { GRACE } else { Duration::ZERO }).is_none() {
-            // Both fail only where it has just ended by itself.
-            let _ = self.child.kill();
-            let _ = self.child.wait();
+            kill(&mut self.child);
         }
     }
 }

@@ -10,7 +10,7 @@ use super::{
     recovery::{Mark, POINT, Point, Recovery},
     wire::{Wire, frame},
 };
-use rustix::process::{Pid, Signal, kill_process_group};
+use crate::process::{ended, kill};
 use serde::de::DeserializeOwned;
 use std::{
     fs::File,
@@ -24,7 +24,7 @@ use std::{
     },
     path::{Path, PathBuf},
     process::{Child, ExitStatus, Stdio},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 /// Workers that are tried for one call.
@@ -82,9 +82,9 @@ impl Worker {
 
     fn death(&mut self, e: &io::Error) -> String {
         let late = matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
-        let ended = if late { None } else { self.ended(GRACE) };
-        self.kill();
-        let how = match ended {
+        let end = if late { None } else { ended(&mut self.child, GRACE) };
+        kill(&mut self.child);
+        let how = match end {
             Some(status) => format!("the worker {}", fate(status)),
             None if late => {
                 let seconds = self.timeout.as_secs_f64();
@@ -100,29 +100,6 @@ impl Worker {
         }
     }
 
-    /// The status of a process that ends by itself.
-    fn ended(&mut self, within: Duration) -> Option<ExitStatus> {
-        let begun = Instant::now();
-        loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) => return Some(status),
-                Ok(None) if begun.elapsed() < within => {
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-                _ => return None,
-            }
-        }
-    }
-
-    /// The whole group, with processes that the FMU started.
-    fn kill(&mut self) {
-        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-
     fn last_lines(&self) -> String {
         let bytes = std::fs::read(&self.output).unwrap_or_default();
         let tail = &bytes[bytes.len().saturating_sub(LINES)..];
@@ -134,7 +111,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        self.kill();
+        kill(&mut self.child);
     }
 }
 
