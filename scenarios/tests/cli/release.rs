@@ -9,7 +9,10 @@ fn debug_and_release_give_one_hash() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let mut build = Command::new(cargo);
-    let built = build.current_dir(root).args(["build", "--release", "--quiet"]).status().unwrap();
+    // As the test command has built it.
+    let packages = ["-p", "superdense", "-p", "superdense-python", "-p", "superdense-benches"];
+    build.current_dir(root).args(["build", "--release", "--quiet"]).args(packages);
+    let built = build.status().unwrap();
     assert!(built.success());
     // <target>/debug/superdense is this build.
     let this = Path::new(env!("CARGO_BIN_EXE_superdense"));
