@@ -500,7 +500,7 @@ impl<const M: usize> Sim<'_, M> {
         self.v = self.values(&piece.tape, series, end);
         self.time = Ball::exact(self.seconds(tick));
         self.tick = tick;
-        self.range = range;
+        self.earlier = std::mem::replace(&mut self.range, range);
         if range.lo < range.hi {
             for sample in self.run.samples.iter_mut().filter(|s| s.tick >= range.lo) {
                 sample.ambiguous = true;

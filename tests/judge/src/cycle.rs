@@ -339,18 +339,18 @@ impl<const M: usize> Sim<'_, M> {
 
     /// Rule 10. Gives the events whose resets were carried out, not those that came to rest.
     fn run_due(&mut self, due: &[usize], touched: &mut [bool]) -> Result<Vec<usize>, Stop> {
-        let mut reset = Vec::new();
+        let (mut reset, mut rested) = (Vec::new(), Vec::new());
         let mut due = due.to_vec();
         due.sort_by_key(|e| (self.sys.events[*e].unit, self.sys.events[*e].priority, *e));
         for e in due {
             let event = &self.sys.events[e];
             if event.mode.is_none_or(|m| m == self.mode[event.unit]) {
-                if self.happen(e)? {
-                    reset.push(e);
-                }
+                if self.happen(e)? { &mut reset } else { &mut rested }.push(e);
                 touched[self.sys.events[e].unit] = true;
             }
         }
+        // What came to rest, and was set going by another event, goes on from its threshold.
+        reset.extend(rested.into_iter().filter(|e| !self.frozen[self.sys.events[*e].unit]));
         Ok(reset)
     }
 
@@ -367,8 +367,10 @@ impl<const M: usize> Sim<'_, M> {
                 for (variable, value) in &rest.values {
                     self.v[self.sys.slot(*variable)] = Ball::new(*value);
                 }
-                self.frozen[u] = true;
-                self.stopped.push(e);
+                // A unit at rest does not go on.
+                if !std::mem::replace(&mut self.frozen[u], true) {
+                    self.stopped.push(e);
+                }
                 self.finish(event.to, u);
                 self.note(place, event.name.clone(), &[u]);
                 return self.enough().map(|()| false);

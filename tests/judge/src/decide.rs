@@ -275,7 +275,9 @@ impl<const M: usize> Sim<'_, M> {
         matters: bool,
     ) -> Result<i8, Stop> {
         let held = self.sides.side[r as usize];
-        if beyond || matches!(class, Class::Sign(s) if s == held) {
+        let certain = beyond || matches!(class, Class::Sign(s) if s == held);
+        let own = self.now(*z)?.c.hi.abs() <= self.limits.uncertainty.own;
+        if certain && !own {
             return Ok(held);
         }
         let size = self.size(*z)?;

@@ -47,20 +47,27 @@ impl<const M: usize> Sim<'_, M> {
         Ok(())
     }
 
-    /// A value at rest on its threshold that a flip sets in motion: the rules do not say in which cycle it leaves.
+    /// A value at rest on its threshold that a flip sets in motion: the rules do not say in which cycle it leaves. One
+    /// that touches its threshold just where a flip stops it has come there, whether it was found to pass or not.
     fn departs(&mut self, passes: &[&Flip]) -> Result<(), Stop> {
         let known: Vec<Switch> = self.known.keys().copied().collect();
         for switch in known {
             let Switch::Relation(r) = switch else { continue };
             let relation = &self.sys.graph.relations[r as usize];
-            let rests = relation.moves && self.sides.side[r as usize] == 0 && !self.slides(r);
             let flips = passes.iter().any(|f| f.switch == switch);
-            if !rests || flips || !self.sys.heard[r as usize] {
+            if !relation.moves || self.slides(r) || flips || !self.sys.heard[r as usize] {
                 continue;
             }
-            let z = relation.z;
+            let (z, side) = (relation.z, self.sides.side[r as usize]);
             let size = self.size(z)?;
-            if self.leaves(z, size, true)? != 0 {
+            if side != 0 {
+                if class(&self.now(z)?, size) == Class::Zero && self.leaves(z, size, true)? == 0 {
+                    return undecided(
+                        Reason::Touch,
+                        "a flip stops a value that touches its threshold",
+                    );
+                }
+            } else if self.leaves(z, size, true)? != 0 {
                 return undecided(
                     Reason::Open,
                     "a flip moves a value that rested on its threshold",

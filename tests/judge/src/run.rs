@@ -2,7 +2,9 @@
 use crate::model::{Instant, Model};
 use crate::sim::{Sim, Stop};
 use crate::system::{self, System};
-use crate::verdict::{Failure, Limits, Place, Reason, Run, Sample, Undecided, UnitEnd, Verdict};
+use crate::verdict::{
+    Failure, Limits, Place, Reason, Run, Sample, Ticks, Undecided, UnitEnd, Verdict,
+};
 
 /// What becomes of connected units.
 struct Part {
@@ -43,8 +45,17 @@ fn part(model: &Model, limits: &Limits, units: &[usize], wanted: &[i64]) -> Part
 fn sized<const M: usize>(system: &System, model: &Model, limits: &Limits, wanted: &[i64]) -> Part {
     let mut sim = Sim::<M>::new(system, model, limits, wanted.to_vec());
     let result = sim.go();
-    // Cycles that were not finished are not certain.
-    let until = if sim.busy { sim.range.lo } else { sim.range.hi.max(sim.tick) + 1 };
+    let Ticks { lo, hi } = sim.range;
+    // Just before a solution ends, its errors may set off what it does not.
+    let ends = matches!(result, Err(Stop::Undecided(Reason::Singular, _)));
+    let until = match sim.busy {
+        true if ends => sim.earlier.lo + 1,
+        // Cycles that were not finished are not certain.
+        true => lo,
+        // If the last ones lie at the earliest of their ticks, others may follow at a later one.
+        false if ends || sim.tick <= hi => lo + 1,
+        false => sim.tick + 1,
+    };
     Part { units: system.units.clone(), run: sim.run, stop: result.err(), until }
 }
 

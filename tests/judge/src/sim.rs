@@ -49,6 +49,8 @@ pub(crate) struct Sim<'a, const M: usize> {
     pub(crate) tick: i64,
     /// In which the present instant lies.
     pub(crate) range: Ticks,
+    /// Those of the instant before.
+    pub(crate) earlier: Ticks,
     pub(crate) micro: u32,
     /// In this instant micro-steps are known by their order only.
     pub(crate) ordered: bool,
@@ -127,6 +129,7 @@ impl<'a, const M: usize> Sim<'a, M> {
             stop: system::tick(model, stop.numerator.into(), stop.denominator.into()),
             tick: 0,
             range: Ticks { lo: 0, hi: 0 },
+            earlier: Ticks { lo: 0, hi: 0 },
             micro: 0,
             ordered: false,
             busy: true,

@@ -145,7 +145,11 @@ impl<const M: usize> Sim<'_, M> {
     }
 
     fn begin(&mut self, unit: usize, r: u32) -> Result<(), Stop> {
-        let other = |s: &Switch| *s != Switch::Relation(r) && self.scope(*s) == Scope::Unit(unit);
+        let other = |s: &Switch| {
+            let scope = self.scope(*s);
+            *s != Switch::Relation(r)
+                && (scope == Scope::Unit(unit) || matches!(scope, Scope::Link(_)))
+        };
         if self.fresh.keys().any(other) {
             return undecided(Reason::Open, "others flip where sliding begins");
         }

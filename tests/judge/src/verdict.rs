@@ -37,11 +37,13 @@ pub struct Uncertainty {
     pub ticks: f64,
     /// States that are polynomials of the time up to this degree have rounding errors only.
     pub exact_degree: u32,
+    /// What lies this close to zero the judged program may take for zero where it decides, also such states.
+    pub own: f64,
 }
 
 impl Default for Uncertainty {
     fn default() -> Self {
-        Self { relative: 1e-8, absolute: 1e-9, ticks: 1e-4, exact_degree: 3 }
+        Self { relative: 1e-8, absolute: 1e-9, ticks: 1e-4, exact_degree: 3, own: 0.0 }
     }
 }
 

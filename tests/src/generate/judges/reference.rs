@@ -36,7 +36,13 @@ fn limits(case: &Case) -> Limits {
         12 => 0.5,
         _ => Uncertainty::default().ticks,
     };
-    let uncertainty = Uncertainty { relative, absolute: absolute + wired, exact_degree, ticks };
+    let own = match s.method {
+        Method::Closed | Method::Rk4 => 0.0,
+        m if m.is_quantised() => 0.0,
+        _ => 30.0 * s.absolute,
+    };
+    let absolute = absolute + wired;
+    let uncertainty = Uncertainty { relative, absolute, exact_degree, ticks, own };
     Limits { effort: 1_000_000, events: 25_000, uncertainty, ..Limits::default() }
 }
 
@@ -175,7 +181,10 @@ impl Judge for Reference {
             }
             Verdict::Undecided(Undecided { detail, until, run, reason }) => {
                 match events_differ(base, &run, until.min(cut).min(crowded(&run))) {
-                    Some(d) => finding(base, &run, d),
+                    Some(d) => {
+                        let d = format!("{d} (decided before tick {until}: {reason:?}, {detail})");
+                        finding(base, &run, d)
+                    }
                     None => Opinion::Undecided(format!("{reason:?}: {detail}")),
                 }
             }
