@@ -60,12 +60,15 @@ impl Program {
         let still = Degree::Polynomial(0);
         let mut degrees = vec![still; self.constants.len()];
         degrees.extend(self.inputs.iter().map(|&id| Degree::Polynomial(u32::from(moves(id)))));
-        for instr in &self.code {
+        let (plain, first) = (self.plain(), degrees.len());
+        for (k, instr) in self.code.iter().enumerate() {
+            let followed = |degree| !plain[first + k] && followed(degree);
             let of = |i: usize| degrees[instr.args[i] as usize];
             let arity = instr.op.arity();
             let worst = (0..arity).map(of).max().unwrap_or(still);
             let degree = match instr.op {
                 _ if worst.is_still() => still,
+                Op::Noevent => worst,
                 Op::Neg | Op::Add | Op::Sub => worst,
                 Op::Mul => of(0).product(of(1)),
                 Op::Div if of(1).is_still() => of(0),
@@ -81,6 +84,20 @@ impl Program {
             degrees.push(degree);
         }
         degrees
+    }
+
+    /// Of each register whether something in [`Op::Noevent`] reads it.
+    fn plain(&self) -> Vec<bool> {
+        let first = self.constants.len() + self.inputs.len();
+        let mut plain = vec![false; first + self.code.len()];
+        for (k, instr) in self.code.iter().enumerate().rev() {
+            if instr.op == Op::Noevent || plain[first + k] {
+                for &arg in &instr.args[..instr.op.arity()] {
+                    plain[arg as usize] = true;
+                }
+            }
+        }
+        plain
     }
 
     /// Of each result whether it has a root of what moves. Where the operand only touches zero, and so crosses nothing,

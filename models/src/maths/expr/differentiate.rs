@@ -125,6 +125,7 @@ fn chain(g: &mut Graph, op: Op, a: NodeId, f: NodeId, da: NodeId) -> Option<Node
     };
     let divisor = match op {
         Neg => return Some(g.unary(Neg, da)),
+        Noevent => return Some(da),
         Exp => return Some(g.binary(Mul, f, da)),
         Sin | Cos | Sinh | Cosh | Tan | Tanh | Abs => {
             let outer = match op {

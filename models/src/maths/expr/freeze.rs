@@ -137,9 +137,11 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
     /// `only` in this one.
     pub fn freeze(&mut self, expr: &Expr, only: Option<f64>) -> Expr {
         let switches = |node: &Node| matches!(node, Node::Call(op, _) if SWITCHES.contains(op));
-        if !expr.nodes().iter().any(switches) {
+        let bare = |node: &Node| matches!(node, Node::Call(Op::Noevent, _));
+        if !expr.nodes().iter().any(|node| switches(node) || bare(node)) {
             return expr.clone();
         }
+        let looked_at = looked_at(expr.nodes());
         self.mode = only;
         let mut graph = Graph::exact();
         let plain = graph.import(expr);
@@ -156,6 +158,8 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
                 _ => node.operands().iter().any(|&arg| here[arg as usize].1),
             };
             here.push(match *node {
+                _ if !looked_at[i] => (plain[i], moving),
+                Node::Call(Op::Noevent, [x, ..]) => (plain[x as usize], moving),
                 Node::Const(_) | Node::Var(_) => (plain[i], moving),
                 Node::Powi(x, n) => (graph.powi(here[x as usize].0, n), moving),
                 Node::Call(op, args) => {
@@ -172,7 +176,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
                 }
             });
             let inside = node.operands().iter().any(|&arg| switching[arg as usize]);
-            switching.push(inside || switches(node));
+            switching.push(looked_at[i] && (inside || switches(node)));
             ranges.push(range(node, &ranges));
         }
         graph.finish(here[here.len() - 1].0)
@@ -210,9 +214,12 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
             Op::Min | Op::Max => {
                 let z = graph.binary(Op::Sub, a, b);
                 let side = self.side(graph, (z, apart), Kind::Sign);
-                let (low, high) = if op == Op::Min { (a, b) } else { (b, a) };
-                let below = graph.binary(Op::LessEq, side, zero);
-                (graph.select(below, low, high), true)
+                let (low, high) = if op == Op::Min { (0, 1) } else { (1, 0) };
+                // Where both are one number, one that stands still holds the result there.
+                let still = args[low].1 && !args[high].1;
+                let below = if still { Op::Less } else { Op::LessEq };
+                let below = graph.binary(below, side, zero);
+                (graph.select(below, args[low].0, args[high].0), true)
             }
             Op::Abs => {
                 let side = self.side(graph, (a, sign(of_a)), Kind::Sign);
@@ -386,6 +393,20 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
         }
         self.add(Expr::constant(0.0), Kind::Sign, modes, Some(k))
     }
+}
+
+/// Per node whether it stands anywhere else than in [`Op::Noevent`].
+fn looked_at(nodes: &[Node]) -> Vec<bool> {
+    let mut looked_at = vec![false; nodes.len()];
+    if let Some(last) = looked_at.last_mut() {
+        *last = true;
+    }
+    for (i, node) in nodes.iter().enumerate().rev() {
+        if looked_at[i] && !matches!(node, Node::Call(Op::Noevent, _)) {
+            node.operands().iter().for_each(|&arg| looked_at[arg as usize] = true);
+        }
+    }
+    looked_at
 }
 
 /// Operations that have a kink or a jump.

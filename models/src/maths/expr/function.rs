@@ -59,7 +59,7 @@ pub(super) fn drawn(name: &str) -> Option<Drawn> {
     })
 }
 
-const FUNCTIONS: [(&str, Meaning); 31] = [
+const FUNCTIONS: [(&str, Meaning); 32] = [
     ("abs", Meaning::Op(Op::Abs)),
     ("acos", Meaning::Op(Op::Acos)),
     ("asin", Meaning::Op(Op::Asin)),
@@ -81,6 +81,7 @@ const FUNCTIONS: [(&str, Meaning); 31] = [
     ("max", Meaning::Fold(Op::Max)),
     ("min", Meaning::Fold(Op::Min)),
     ("mod", Meaning::Op(Op::Mod)),
+    ("noevent", Meaning::Op(Op::Noevent)),
     ("pow", Meaning::Op(Op::Pow)),
     ("round", Meaning::Op(Op::Round)),
     ("sign", Meaning::Op(Op::Sign)),

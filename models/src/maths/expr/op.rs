@@ -45,6 +45,8 @@ pub enum Op {
     Min,
     Max,
     Mod,
+    /// a, in which nothing that switches holds a side.
+    Noevent,
     /// `if a then b else c`.
     Select,
 
@@ -142,6 +144,7 @@ impl Op {
             Min => "min",
             Max => "max",
             Mod => "mod",
+            Noevent => "noevent",
             Select => "if",
             Less => "<",
             LessEq => "<=",
@@ -199,6 +202,7 @@ pub(crate) fn apply<S: Scalar>(op: Op, [a, b, c]: [u32; 3], registers: &[S]) -> 
         Op::Min => if second_is_less(value(a), value(b)) { r(b) } else { r(a) }.clone(),
         Op::Max => if second_is_greater(value(a), value(b)) { r(b) } else { r(a) }.clone(),
         Op::Mod => r(a).modulo(r(b)),
+        Op::Noevent => r(a).clone(),
         Op::Select => if value(a) != 0.0 { r(b) } else { r(c) }.clone(),
         Op::Less => truth(value(a) < value(b)),
         Op::LessEq => truth(value(a) <= value(b)),

@@ -24,6 +24,7 @@ pub(super) fn range(node: &Node, of: &[Range]) -> Range {
         Node::Powi(..) => ANY,
         Node::Call(op, [a, b, c]) => match op {
             Op::Neg => (-at(a).1, -at(a).0),
+            Op::Noevent => at(a),
             Op::Add => (at(a).0 + at(b).0, at(a).1 + at(b).1),
             Op::Sub => (at(a).0 - at(b).1, at(a).1 - at(b).0),
             Op::Mul if a == b => NOT_NEGATIVE,

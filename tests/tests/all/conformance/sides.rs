@@ -67,6 +67,23 @@ fn zeros_that_are_touched() {
     assert!(bad.is_empty(), "{bad:#?}");
 }
 
+/// A formula in `noevent` is passed as it is: no flip is located, and the solver's error control does the rest.
+#[test]
+fn formulas_without_events() {
+    let text = "[unit.u]\nkind = 'equations'\nMETHOD\nstates = { x = 0 }\noutputs = { x = 'x' }\n\
+                derivatives = { x = 'noevent(abs(sin(t)))' }";
+    // The integral of |sin t|, to 10.
+    let exact = 7.0 - (10.0 - 3.0 * std::f64::consts::PI).cos();
+    for method in ["rk45", "rk23", "taylor", "rodas"] {
+        let ran = Ran::with(text, method, 10 * S);
+        let x = ran.output("u", 0, 10 * S);
+        assert!((x - exact).abs() < 1e-4, "{method}: {x}, not {exact}");
+        let located = Ran::with(&text.replace("noevent", ""), method, 10 * S);
+        assert!((located.output("u", 0, 10 * S) - exact).abs() < 1e-6, "{method}");
+        assert!(ran.steps() != located.steps(), "{method}: {} steps", ran.steps());
+    }
+}
+
 /// A quantity that comes to zero ever more slowly, and stays there, as in a tank that runs dry or a drop that
 /// evaporates: it has come there although it goes beyond zero by no more than its error.
 #[test]
@@ -89,7 +106,9 @@ fn values_that_run_dry() {
                 let text = format!(
                     "[unit.a]\nkind = 'equations'\nMETHOD\nstates = {{ x = 1 }}\ndiscrete = {{ at = 0 }}\n\
                      derivatives = {{ x = '{rate}' }}\noutputs = {{ x = 'x', root = 'max(x, 0)^{power}', at = 'at' }}\n\
-                     [[unit.a.event]]\nname = 'dry'\nwhen = 'x <= {threshold}'\nreset = {{ at = 't' }}"
+                     [[unit.a.event]]\nname = 'dry'\nwhen = 'x <= {threshold}'\nreset = {{ at = 't' }}\n\
+                     [[unit.a.event]]\nname = 'beyond'\nwhen = 'x < 0'\n\
+                     [[unit.a.event]]\nname = 'crosses'\ncrossing = 'x'"
                 );
                 let ran = Ran::with(&text, method, 30 * S);
                 ran.end.as_ref().unwrap_or_else(|e| panic!("{rate}, {method}: {e}"));
@@ -99,6 +118,12 @@ fn values_that_run_dry() {
                 assert!((at - end).abs() < off, "{rate}, {threshold}, {method}: {at}, not {end}");
                 let rests = x.abs() < if method == "qss2" { 1e-4 } else { 1e-8 };
                 assert!(rests && root >= 0.0, "{rate}, {threshold}, {method}: {x}, {root}");
+                let all: Vec<&str> = ran.facts.iter().map(|f| &*f.2).collect();
+                // The last quanta lie on both sides.
+                assert!(
+                    all == ["dry"] || method == "qss2",
+                    "{rate}, {threshold}, {method}: {all:?}"
+                );
             }
         }
     }

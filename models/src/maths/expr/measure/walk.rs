@@ -224,7 +224,9 @@ impl Walk<'_> {
             (Op::Pow, &[base, exponent]) => self.power(base, exponent),
             (Op::Sqrt, _) => self.found[x].power(0.5),
             (Op::Cbrt, _) => self.found[x].power(1.0 / 3.0),
-            (Op::Abs | Op::Floor | Op::Ceil | Op::Round | Op::Trunc, _) => self.found[x],
+            (Op::Abs | Op::Floor | Op::Ceil | Op::Round | Op::Trunc | Op::Noevent, _) => {
+                self.found[x]
+            }
             (Op::Sign | Op::Step, _) => Measure::Number(None),
             (Op::Hypot | Op::Mod, &[a, b]) => self.together([a, b], Together::Equal, ADDED),
             (Op::Atan2, &[a, b]) => {

@@ -66,6 +66,7 @@ impl Builder {
         let one = |s: &mut Self, rule| s.step(rule, to, args);
         match op {
             Op::Neg => one(self, Rule::Neg),
+            Op::Noevent => one(self, Rule::Copy),
             Op::Add if still_a => self.step(Rule::Copy, to, [b; 3]),
             Op::Add | Op::Sub if still_b => one(self, Rule::Copy),
             Op::Add => one(self, Rule::Add),

@@ -168,3 +168,18 @@ fn what_stands_still_needs_no_side() {
         assert_eq!(truth.as_constant(), Some(expected), "{text}");
     }
 }
+
+/// What stands in `noevent` only is left as it is; what stands elsewhere, too, has its side there.
+#[test]
+fn plain_parts_have_no_side() {
+    for (text, frozen, sides) in [
+        ("noevent(max(x, 0))", "max(v0, 0.0)", 0),
+        ("2*noevent(abs(x))", "2.0*abs(v0)", 0),
+        ("noevent(abs(x)) + abs(x)", "abs(v0) + v10*v0", 1),
+        ("noevent(3*x)", "3.0*v0", 0),
+    ] {
+        let mut freezer = freezer();
+        assert_eq!(freezer.freeze(&expr(text), None).to_string(), frozen, "{text}");
+        assert_eq!(freezer.found().len(), sides, "{text}");
+    }
+}
