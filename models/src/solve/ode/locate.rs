@@ -89,7 +89,7 @@ pub trait Doubts {
         let _ = (k, t, rounding);
         false
     }
-    /// Whether nothing moves function `k` at `t` once it is on `side`, so that it stays beyond zero.
+    /// Whether nothing moves function `k` at `t` once it is on `side`, so that it stays there.
     fn stops(&mut self, k: usize, t: f64, side: f64) -> bool {
         let _ = (k, t, side);
         false

@@ -27,22 +27,24 @@ pub(super) struct Walk {
     values: Vec<f64>,
 }
 
-/// An end of a side: the function is inside while `sign * (z - level) >= 0`, and beyond it on `next`.
+/// An end of a side: the function is inside while `sign * (z - level) >= 0`, and beyond it on `next`. A threshold is
+/// a side of its own, `on` it; a whole number belongs to one of two.
 #[derive(Clone, Copy)]
 struct End {
     level: f64,
     sign: f64,
     next: f64,
+    on: Option<f64>,
 }
 
 /// The ends of a side; none for a function that rests at zero, or that has no other sign.
 fn ends(watched: Watched, side: f64) -> [Option<End>; 2] {
     match watched.kind {
         Kind::Sign if side == 0.0 || side == watched.only => [None, None],
-        Kind::Sign => [Some(End { level: 0.0, sign: side, next: -side }), None],
+        Kind::Sign => [Some(End { level: 0.0, sign: side, next: -side, on: Some(0.0) }), None],
         Kind::Floor => [
-            Some(End { level: side, sign: 1.0, next: side - 1.0 }),
-            Some(End { level: side + 1.0, sign: -1.0, next: side + 1.0 }),
+            Some(End { level: side, sign: 1.0, next: side - 1.0, on: None }),
+            Some(End { level: side + 1.0, sign: -1.0, next: side + 1.0, on: None }),
         ],
     }
 }
@@ -58,6 +60,14 @@ pub(super) fn stays(watched: Watched, side: f64, (least, most): (f64, f64)) -> b
         [None, None] => watched.touching.is_none(),
         ends => ends.into_iter().flatten().all(inside),
     }
+}
+
+/// The side of function `k` after it went beyond an end of its side at `t` by no more than its error, if it flipped.
+fn after((k, t, rounding): (usize, f64, f64), end: End, doubts: &mut impl Doubts) -> Option<f64> {
+    if doubts.excursion(k, t, rounding) {
+        return Some(end.next);
+    }
+    end.on.into_iter().chain([end.next]).find(|side| doubts.stops(k, t, *side))
 }
 
 impl Walk {
@@ -135,10 +145,10 @@ impl Walk {
             let slack = if watched.slides { f64::INFINITY } else { slack };
             let both = (k, end, slack);
             let found = self.beyond(curve, both, (piece, fresh), within, doubts);
-            if let Some((t, at)) = found
+            if let Some((t, ..)) = found
                 && first.is_none_or(|(best, ..)| t < best)
             {
-                first = Some((t, at, end.next));
+                first = found;
             }
         }
         first
@@ -161,7 +171,8 @@ impl Walk {
         })
     }
 
-    /// When the function goes beyond an end of its side for good, and in which piece.
+    /// When the function goes beyond an end of its side for good, in which piece, and where to: on the threshold
+    /// itself, where it is stopped there.
     fn beyond(
         &self,
         curve: &mut impl Curve,
@@ -169,7 +180,8 @@ impl Walk {
         (piece, fresh): (usize, bool),
         within: Interval,
         doubts: &mut impl Doubts,
-    ) -> Option<(f64, usize)> {
+    ) -> Option<(f64, usize, f64)> {
+        let gone = |(t, at): (f64, usize)| Some((t, at, end.next));
         let inside = |i: usize| end.sign * (self.values[i] - end.level);
         let early = |t: f64| t - within.start <= within.fresh;
         let began = fresh && inside(piece) < 0.0;
@@ -197,14 +209,14 @@ impl Walk {
                     {
                         let back = curve.root(end.level, -end.sign, from, to);
                         if !early(back) {
-                            return Some((from.0, i));
+                            return gone((from.0, i));
                         }
                     }
+                    let rounding = curve.rounding(found.0);
                     if !(began && found.1 == piece)
-                        && (doubts.excursion(k, found.0, curve.rounding(found.0))
-                            || doubts.stops(k, found.0, end.next))
+                        && let Some(side) = after((k, found.0, rounding), end, doubts)
                     {
-                        return Some(found);
+                        return Some((found.0, found.1, side));
                     }
                     since = None;
                 }
@@ -214,17 +226,19 @@ impl Walk {
                 && !(began && found.1 == piece && early(to.0))
                 && -z > doubts.bound(k, to.0) + curve.rounding(to.0)
             {
-                return Some(found);
+                return gone(found);
             }
         }
-        since.filter(|&(t, at)| {
-            let rounding = curve.rounding(t);
-            let bound = doubts.bound(k, t) + rounding;
-            // Where it was beyond at the start, it may be on its way back.
-            let goes = !(began && at == piece);
-            doubts.heading(k, t, bound) * end.sign < 0.0
-                || goes && (doubts.excursion(k, t, rounding) || doubts.stops(k, t, end.next))
-        })
+        let (t, at) = since?;
+        let rounding = curve.rounding(t);
+        let bound = doubts.bound(k, t) + rounding;
+        if doubts.heading(k, t, bound) * end.sign < 0.0 {
+            return gone((t, at));
+        }
+        // Where it was beyond at the start, it may be on its way back.
+        let goes = !(began && at == piece);
+        let side = goes.then(|| after((k, t, rounding), end, doubts)).flatten()?;
+        Some((t, at, side))
     }
 
     /// Extrema within the band, inside the interval; one that was reported counts again only behind a
