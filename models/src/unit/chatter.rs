@@ -14,7 +14,7 @@ use superdense_kernel::Effects;
 /// Flips in a row that end a run.
 const FLIPS: u32 = 2000;
 
-/// The last flips of a relation that stops solvers.
+/// The last flips of a relation.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Chatter {
     /// Tick of the last one.
@@ -23,6 +23,8 @@ pub(super) struct Chatter {
     short: bool,
     /// Flips in a row after sides of which one of two lasted some ticks only.
     count: u32,
+    /// Whether there were too many, and the side after the last one leads back.
+    back: bool,
 }
 
 impl Chatter {
@@ -36,21 +38,25 @@ impl Chatter {
 }
 
 impl<E: Equations, C: Core<E>> Unit<E, C> {
-    /// Relations that flip again and again within some ticks chatter; else they are nobody's business. The kernel
-    /// counts flips that follow closely on each other. Where one side sends the solution back much faster than the other,
-    /// only every second one does: the run ends where both sides send it back, again and again.
+    /// Relations that flip again and again within some ticks chatter. The kernel counts flips that follow closely on
+    /// each other, and events that these set off. Where one side sends the solution back much faster than the other,
+    /// only every second one does: the run ends where both sides send it back, by equations or by events, again and again.
     pub(super) fn note_chattering(&mut self, fx: &mut Effects<Value>) {
         let now = self.scene.frame.last;
         for n in 0..self.scratch.flipped.len() {
             let k = usize::from(self.scratch.flipped[n]);
-            if !self.readers.relations[k].stops {
-                continue;
-            }
-            if self.state.flipped[k].note(now) {
+            if self.state.flipped[k].note(now) && self.readers.relations[k].stops {
                 fx.located();
             }
-            if self.state.flipped[k].count > FLIPS && self.is_sent_back(k) {
-                fx.fail(self.sent_back(k));
+            if self.state.flipped[k].count > FLIPS {
+                let back = self.is_sent_back(k);
+                let last = &mut self.state.flipped[k];
+                if !back {
+                    // A ball that bounces leaves its surface: look again after as many.
+                    *last = Chatter { last: last.last, ..Chatter::default() };
+                } else if std::mem::replace(&mut last.back, true) {
+                    fx.fail(self.sent_back(k));
+                }
             }
         }
     }
@@ -81,10 +87,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         const REST: &str = "give them a `rest`, or thresholds that lie apart (a hysteresis)";
         let now = self.scene.frame.last;
         let late = |at: &Option<i64>| at.is_some_and(|at| now - at <= HURRIED);
-        let flips = |flips: &Chatter| late(&flips.last);
         let quoted = |list: Vec<&str>| format!("`{}`", list.join("`, `"));
         let relations = self.readers.relations.iter().zip(&self.state.flipped);
-        let chatter = relations.clone().filter(|(_, at)| flips(at)).map(|(r, _)| r);
+        let chatter = relations.clone().filter(|(r, at)| r.stops && late(&at.last)).map(|(r, _)| r);
         let sides: Vec<&str> = chatter.clone().map(|r| &*r.text).collect();
         let rounds = chatter.clone().any(|r| r.kind == Kind::Floor);
         let slides = relations.clone().any(|(r, _)| r.sliding.is_some());

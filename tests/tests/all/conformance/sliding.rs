@@ -95,6 +95,34 @@ fn chattering_with_unequal_slopes_is_an_error() {
     }
 }
 
+/// Two modes that lead to each other's threshold, one far more slowly.
+#[test]
+fn modes_without_hysteresis_are_an_error() {
+    let text = "[unit.u]\nkind = 'equations'\nMETHOD\nstates = { h = 0.95 }\noutputs = { h = 'h' }\n\
+                [unit.u.mode.filling]\nderivatives = { h = '0.005' }\n\
+                [[unit.u.mode.filling.event]]\nname = 'full'\nwhen = 'h >= 1'\nto = 'emptying'\n\
+                [unit.u.mode.emptying]\nderivatives = { h = '-0.66' }\n\
+                [[unit.u.mode.emptying.event]]\nname = 'less'\nwhen = 'h < 1'\nto = 'filling'";
+    for method in METHODS {
+        let why = Ran::with(text, method, 20 * S).end.unwrap_err().to_string();
+        let named = why.contains("chattering") && why.contains("`full`, `less`");
+        assert!(why.starts_with("u at (100") && named, "{method}: {why}");
+    }
+}
+
+/// The upper threshold is passed for a tick or two in each of 1500 cycles, also in the equations: no chattering.
+#[test]
+fn a_hysteresis_goes_on() {
+    let text = "[unit.u]\nkind = 'equations'\nMETHOD\nstates = { x = 0.95 }\ndiscrete = { on = 1 }\n\
+                outputs = { x = 'x' }\nderivatives = { x = '2*on - 1 - 0.001*(if x > 1 then 1 else 0)' }\n\
+                [[unit.u.event]]\nname = 'high'\nwhen = 'x >= 1'\nreset = { on = 0 }\n\
+                [[unit.u.event]]\nname = 'low'\nwhen = 'x <= 0.9'\nreset = { on = 1 }";
+    for method in ["rk45", "taylor", "closed", "qss2"] {
+        let ran = Ran::with(text, method, 300 * S);
+        assert!(ran.end.is_ok(), "{method}: {:?}", ran.end);
+    }
+}
+
 /// A ball that bounces on another one, which bounces on the floor, by a shared event: ever faster,
 /// and an error that names a unit when both have come to lie, under every method.
 #[test]
