@@ -37,6 +37,8 @@ impl Events<'_> {
             };
             let moved = heard.iter().filter(|(_, unit, variable)| is_moved(*unit, variable));
             link.moved = moved.map(|(input, ..)| *input).collect();
+            let turned = heard.iter().filter(|(_, unit, _)| l.moved.iter().any(|m| m.0 == *unit));
+            link.turned = turned.map(|(input, ..)| *input).collect();
         }
     }
 
@@ -100,6 +102,7 @@ impl Events<'_> {
             resets_told: l.resets_told,
             known: by,
             moved: Vec::new(),
+            turned: Vec::new(),
             truth,
             sides,
             own,

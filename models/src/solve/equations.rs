@@ -303,6 +303,8 @@ pub struct LinkEquations {
     pub known: Vec<usize>,
     /// Inputs whose values the resets of other members may change.
     pub moved: Vec<usize>,
+    /// Inputs by which this unit knows members that the link resets: they may go on another way.
+    pub turned: Vec<usize>,
     /// Own variables among the exchanged ones: (place in the exchange, variable of the unit).
     pub own: Vec<(usize, usize)>,
     /// Per exchanged value: the member that sends it.

@@ -178,7 +178,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// The sign of indicator `k` beyond its rounding.
-    fn certain(&self, k: usize) -> f64 {
+    pub(super) fn certain(&self, k: usize) -> f64 {
         let (value, error) = self.scratch.indicators[k];
         if value.abs() > error { value.signum() } else { 0.0 }
     }
@@ -216,13 +216,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             return self.set_side(k, side);
         }
         let keeps = !at.start && !self.is_affected(k);
-        if keeps && !self.may_turn(k) {
+        if keeps && !self.may_turn(k, at, known) {
             return false;
         }
         let kind = self.readers.relations[k].kind;
         self.state.starting.retain(|(relation, _)| usize::from(*relation) != k);
         let (side, before) = kind.decide(self.scratch.indicators[k], || self.heading(k, at, known));
-        if keeps && before == Some(side) {
+        if keeps && (before == Some(side) || side != self.side(k) && !self.note_turn(at)) {
             return false;
         }
         if let Some(before) = before.filter(|before| at.start && *before != side) {
@@ -324,16 +324,54 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// Whether a jump may have turned the indicator of relation `k`, which reads nothing that changed: near
-    /// its end the way it goes decides, if that is certain. Else it keeps its side (rule 4). A discrete value or a
-    /// mode may turn one that has just come there.
-    fn may_turn(&self, k: usize) -> bool {
-        let (dims, Scratch { vars, prior, flipped, .. }) = (&self.scene.dims, &self.scratch);
-        let relation = &self.readers.relations[k];
-        let near = relation.kind == Kind::Sign && self.certain(k) == 0.0 && !relation.stops;
+    /// its end the way it goes decides, if that is certain. Else it keeps its side (rule 4). Beside a jump of states, a
+    /// discrete value or a mode turns what has gone to its side from there, and a segment what a link has moved.
+    fn may_turn(&mut self, k: usize, at: Instant, known: &mut Known) -> bool {
+        let (dims, Scratch { vars, prior, .. }) = (&self.scene.dims, &self.scratch);
+        let Relation { kind, stops, .. } = self.readers.relations[k];
+        if kind != Kind::Sign || self.certain(k) != 0.0 {
+            return false;
+        }
         let changed = |places: Range<usize>| vars[places.clone()] != prior[places];
-        let held = dims.first_discrete()..dims.first_side();
-        near && (changed(Dims::STATES..dims.first_input())
-            || flipped.contains(&(k as u16)) && changed(held))
+        if !stops && changed(Dims::STATES..dims.first_input()) {
+            return true;
+        }
+        let now = self.scene.frame.last + at.tick;
+        if changed(dims.first_discrete()..dims.first_side()) {
+            return self.is_turned(k, at, known);
+        }
+        !stops && self.state.linked == now && self.hears(k, now)
+    }
+
+    /// Whether the motion before the change that is being made led on to the side of relation `k`. One in the
+    /// equations whose side leads back to the other one flips at the next tick.
+    fn is_turned(&mut self, k: usize, at: Instant, known: &mut Known) -> bool {
+        let (side, first) = (self.side(k), self.scene.dims.first_side());
+        let now = std::mem::replace(&mut self.scratch.vars, self.scratch.prior.clone());
+        self.scratch.vars[first..].copy_from_slice(&now[first..]);
+        let went = self.heading(k, at, &mut Known::Nothing);
+        self.scratch.vars = now;
+        *known = Known::Nothing;
+        went * side > 0.0
+    }
+
+    /// Notes a turn; gives whether it may be. Modes that turn relations to and fro chatter, from tick to tick.
+    fn note_turn(&mut self, at: Instant) -> bool {
+        let now = self.scene.frame.last + at.tick;
+        let (tick, count) = self.state.turned;
+        let count = if tick == now { count + 1 } else { 1 };
+        self.state.turned = (now, count);
+        count as usize <= TURNS as usize * self.readers.relations.len()
+    }
+
+    /// Whether the indicator of relation `k` reads an input that is heard at this tick.
+    fn hears(&self, k: usize, now: i64) -> bool {
+        let (first, inputs) = (self.scene.dims.first_input(), &self.scene.frame.inputs);
+        let mut reads = self.readers.reads[k].iter().flatten();
+        reads.any(|id| {
+            let input = (id.0 as usize).checked_sub(first).and_then(|i| inputs.get(i));
+            input.is_some_and(|held| held.at == now)
+        })
     }
 
     /// The side of relation `k`, if it is another one, where it stands on its threshold, or on a whole number:

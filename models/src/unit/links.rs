@@ -353,6 +353,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.state.sessions.iter_mut().for_each(|session| session.told = false);
         let number = self.first_link() + link;
         self.state.truth[number] = true;
+        self.state.linked = self.scene.frame.last;
         let sides = self.scene.dims.first_side()..self.scene.dims.variables();
         // A unit without relations notes nothing before a jump.
         let before = self.scratch.prior.get(sides).unwrap_or_default();
@@ -368,10 +369,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// The relations of which this unit does not know yet on which sides they are after link `done`, since others may
     /// have changed what they read, with those `before` it.
     pub(super) fn unknown_after(&self, done: usize, before: Vec<f64>) -> Vec<Option<f64>> {
-        let moved = &self.scene.equations.links()[done].moved;
-        let known = |id: &VarId| !moved.contains(&(id.0 as usize));
-        let reads = self.readers.reads.iter().zip(before);
-        let unknown = |(reads, side): (&Option<Vec<VarId>>, f64)| {
+        let LinkEquations { moved, turned, .. } = &self.scene.equations.links()[done];
+        let reads = self.readers.reads.iter().zip(before).enumerate();
+        let unknown = |(k, (reads, side)): (usize, (&Option<Vec<VarId>>, f64))| {
+            // On its threshold the motion decides.
+            let open = if self.certain(k) == 0.0 { turned } else { moved };
+            let known = |id: &VarId| !open.contains(&(id.0 as usize));
             (!reads.as_ref().is_some_and(|reads| reads.iter().all(known))).then_some(side)
         };
         reads.map(unknown).collect()

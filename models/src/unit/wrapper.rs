@@ -77,6 +77,10 @@ pub(super) struct State {
     pub due: Vec<u16>,
     /// At the start: relations on the end of their side, and the side that they come from.
     pub starting: Vec<(u16, f64)>,
+    /// Tick at which jumps turned relations on their thresholds last, and how often they did there.
+    pub turned: (i64, u32),
+    /// Tick of the last jump by a link.
+    pub linked: i64,
     /// Per input: whether it ever received a segment.
     pub heard: Vec<bool>,
     /// Per event: whether it is a crossing that the mode of the last cycle has.
@@ -90,7 +94,7 @@ pub(super) struct State {
     pub refused: (i64, u32),
     /// Whether the unit will be at rest after the planned events.
     pub retiring: bool,
-    /// The last flips of each relation that stops solvers.
+    /// The last flips of each relation.
     pub flipped: Vec<Chatter>,
     /// Tick at which each event that can bring the unit to rest happened last.
     pub happened: Vec<Option<i64>>,

@@ -81,6 +81,27 @@ fn rule_13_modes() {
     ]);
 }
 
+/// A mode that turns what has come to its threshold at this very tick, by a flip or since its motion decided there.
+#[test]
+fn rule_03_modes_turn_what_came_to_its_threshold() {
+    let modes = |first: &str| {
+        format!(
+            "states = {{ x = 0 }}\ndiscrete = {{ n = 0 }}\noutputs = {{ x = 'x', n = 'n' }}\ninitial = 'still'\n\
+             [unit.u.mode.still]\nderivatives = {{ x = '{first}' }}\n\
+             [[unit.u.mode.still.event]]\nname = 'go'\nwhen = 't >= 1'\nto = 'down'\n\
+             [unit.u.mode.down]\nderivatives = {{ x = '-0.5' }}\n\
+             [[unit.u.mode.down.event]]\nname = 'low'\nwhen = 'x <= 0'\nto = 'up'\n\
+             [unit.u.mode.up]\nderivatives = {{ x = '0.25' }}\n\
+             [[unit.u.mode.up.event]]\nname = 'stuck'\nwhen = 'x <= 0'\nreset = {{ n = 'n + 1' }}\nto = 'down'\n"
+        )
+    };
+    let all = |id: &str, text: &str| {
+        let case = unit(id, text).stop(2.0).event("go", Time(1, 1), 0).event("low", Time(1, 1), 1);
+        case.end(0, 0.25).end(1, 0.0)
+    };
+    check(&[all("C3.20", &modes("0")), all("C3.21", &modes("1").replace("x = 0 }", "x = -1 }"))]);
+}
+
 /// A counter, and a state that a link sets back.
 fn counted(condition: &str) -> String {
     format!(
