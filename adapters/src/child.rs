@@ -135,7 +135,8 @@ mod tests {
 
     #[test]
     fn commands_are_divided_without_a_shell() {
-        let all = words("py -m 'my sim' \"{address}\" $HOME;x", &[("{address}", "localhost:5555")]).unwrap();
+        let all = words("py -m 'my sim' \"{address}\" $HOME;x", &[("{address}", "localhost:5555")])
+            .unwrap();
         assert_eq!(all, ["py", "-m", "my sim", "localhost:5555", "$HOME;x"]);
         assert_eq!(words("python3 'open", &[]), None);
         assert_eq!(words("  ", &[]), None);

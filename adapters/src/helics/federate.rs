@@ -5,8 +5,9 @@ use super::{
     library::{Held, Joining, Library, LibraryError, Tested, Trouble},
     names::Names,
     owner::{Gone, Owner},
-    watch::{Interrupted, Launch, Watch},
+    watch::Watch,
 };
+pub use super::watch::{Interrupted, Launch};
 use std::{
     path::PathBuf,
     time::{Duration, Instant},
@@ -128,7 +129,9 @@ pub enum FederationError {
     #[error("{0}")]
     Library(#[from] LibraryError),
     /// The library has no such core.
-    #[error("this libhelics has no core of type \"{0}\"; write core = \"zmq\", or install another libhelics")]
+    #[error(
+        "this libhelics has no core of type \"{0}\"; write core = \"zmq\", or install another libhelics"
+    )]
     Core(String),
     /// Nobody listens at the broker's address.
     #[error(

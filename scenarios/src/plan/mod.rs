@@ -13,6 +13,8 @@ mod digest;
 mod drivers;
 mod evaluate;
 mod expand;
+#[cfg(feature = "helics")]
+pub mod federate;
 mod foresee;
 mod functions;
 pub mod graph;
@@ -108,6 +110,9 @@ pub struct Plan {
     /// Digest of everything that decides the trace: units, parameters, connections, resolution
     /// and seed, but not what is sampled, recorded or plotted.
     pub plan_hash: u64,
+    /// How the scenario takes part in a federation, if it does.
+    #[cfg(feature = "helics")]
+    pub federate: Option<federate::Federate>,
     /// The model.
     pub model: Coupled<Value>,
 }
@@ -424,6 +429,8 @@ fn plan<T>(
     let (record, plots) = record::results(&root, &tree, session);
     let limits = (settings.stop, overrides.until.is_some());
     let results = result::results(&root, (&tree, &measures), limits, session);
+    #[cfg(feature = "helics")]
+    let federate = federate::federate(&tree, settings.stop, session);
     let numbering = build::number(&tree);
     if !session.sink.is_empty() {
         build::check(&tree, &numbering, session);
@@ -454,6 +461,8 @@ fn plan<T>(
         couplings: policies::masters(&tree, session),
         links: tree.links.into_iter().map(|l| l.name).collect(),
         warnings: session.warnings(),
+        #[cfg(feature = "helics")]
+        federate,
         model,
     };
     Some((plan, more))

@@ -40,7 +40,9 @@ pub enum LibraryError {
         why: String,
     },
     /// It is another main version, or lacks a function.
-    #[error("libhelics {version} is not supported{why}; install another with: pip install helics=={TESTED}")]
+    #[error(
+        "libhelics {version} is not supported{why}; install another with: pip install helics=={TESTED}"
+    )]
     Version {
         /// What it says of itself.
         version: String,

@@ -118,9 +118,8 @@ impl Held {
         let f = &self.library.functions;
         let (core, name, options) = (c(core), c(""), c(options));
         // SAFETY: the texts live during the call.
-        let broker = tried(|e| unsafe {
-            (f.broker)(core.as_ptr(), name.as_ptr(), options.as_ptr(), e)
-        })?;
+        let broker =
+            tried(|e| unsafe { (f.broker)(core.as_ptr(), name.as_ptr(), options.as_ptr(), e) })?;
         // SAFETY: the broker was just made.
         let connected = unsafe { (f.broker_connected)(broker) } != 0;
         self.broker = Some(broker);
@@ -186,8 +185,7 @@ impl Held {
         let f = &self.library.functions;
         // SAFETY: federate and input are there; the texts live during the calls.
         let made = unsafe {
-            let made =
-                tried(|e| (f.input)(fed, key.as_ptr(), ty.number(), unit.as_ptr(), e))?;
+            let made = tried(|e| (f.input)(fed, key.as_ptr(), ty.number(), unit.as_ptr(), e))?;
             tried(|e| (f.target)(made, from.as_ptr(), e))?;
             made
         };

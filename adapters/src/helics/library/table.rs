@@ -116,7 +116,6 @@ table! {
     ask: "helicsQueryExecute" => unsafe extern "C" fn(Raw, Raw, Fault) -> Name;
     query_free: "helicsQueryFree" => Free;
     broker: "helicsCreateBroker" => unsafe extern "C" fn(Name, Name, Name, Fault) -> Raw;
-    broker_address: "helicsBrokerGetAddress" => unsafe extern "C" fn(Raw) -> Name;
     broker_connected: "helicsBrokerIsConnected" => Size;
     broker_disconnect: "helicsBrokerDisconnect" => Plain;
 }
