@@ -365,7 +365,9 @@ impl Federation {
             held.leave()
         })?;
         done.map_err(|e| self.named("leaving", e))?;
+        // The broker serves them to their end.
         self.watch.end();
+        let _ = self.prompt("the end of the broker", Held::end_broker)?;
         Ok(())
     }
 
@@ -379,7 +381,8 @@ impl Federation {
 
     fn part(&mut self) {
         let begun = Instant::now();
-        let _ = self.owner.call(|held| drop(held.leave()), &mut |_| given_up(begun));
+        let leave = |held: &mut Held| drop(held.leave().and(held.end_broker()));
+        let _ = self.owner.call(leave, &mut |_| given_up(begun));
     }
 
     /// A question to the federation, answered in JSON.

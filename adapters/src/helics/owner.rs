@@ -76,5 +76,6 @@ fn serve(mut held: Held, wanted: &Receiver<Job>) {
         job(&mut held);
     }
     let _ = held.leave();
+    let _ = held.end_broker();
     held.close();
 }

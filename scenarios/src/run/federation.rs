@@ -65,7 +65,6 @@ pub(super) struct Federation {
     /// The last value of each signal that is heard.
     held: Vec<Option<f64>>,
     records: [Table; 2],
-    resolution: Resolution,
     /// Ticks of a nanosecond.
     nanosecond: i64,
     /// The last tick of the run.
@@ -111,7 +110,6 @@ impl Federation {
             outward,
             held: vec![None; ports],
             records,
-            resolution,
             nanosecond,
             stop: plan.stop,
             granted: None,

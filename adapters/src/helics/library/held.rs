@@ -305,23 +305,24 @@ impl Held {
         let _ = tried(|e| unsafe { (self.library.functions.local_error)(fed, 1, why.as_ptr(), e) });
     }
 
-    /// Leaves the federation, and ends the broker if it is ours.
+    /// Leaves the federation.
     ///
     /// # Errors
     /// When HELICS refuses.
     pub fn leave(&mut self) -> Result<(), Trouble> {
-        let f = &self.library.functions;
-        let mut done = Ok(());
-        if let Some(fed) = self.federate.take() {
-            // SAFETY: the federate is there; nobody uses its handles any more.
-            done = tried(|e| unsafe { (f.disconnect)(fed, e) });
-        }
-        if let Some(broker) = self.broker.take() {
-            // SAFETY: the broker is there, and is not used any more.
-            let ended = tried(|e| unsafe { (f.broker_disconnect)(broker, e) });
-            done = done.and(ended);
-        }
-        done
+        let Some(fed) = self.federate.take() else { return Ok(()) };
+        // SAFETY: the federate is there; nobody uses its handles any more.
+        tried(|e| unsafe { (self.library.functions.disconnect)(fed, e) })
+    }
+
+    /// Ends the broker, if it is ours.
+    ///
+    /// # Errors
+    /// When HELICS refuses.
+    pub fn end_broker(&mut self) -> Result<(), Trouble> {
+        let Some(broker) = self.broker.take() else { return Ok(()) };
+        // SAFETY: the broker is there, and is not used any more.
+        tried(|e| unsafe { (self.library.functions.broker_disconnect)(broker, e) })
     }
 
     /// Ends all that the library has running.
