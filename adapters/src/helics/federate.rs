@@ -1,4 +1,5 @@
 //! A federate: it joins, goes from grant to grant, and leaves.
+pub use super::watch::{Interrupted, Launch};
 use super::{
     clock::{nanoseconds, seconds},
     data::{Data, Type},
@@ -7,7 +8,6 @@ use super::{
     owner::{Gone, Owner},
     watch::Watch,
 };
-pub use super::watch::{Interrupted, Launch};
 use std::{
     path::PathBuf,
     time::{Duration, Instant},
@@ -24,6 +24,10 @@ const PROMPT: Duration = Duration::from_secs(20);
 const ASKED_AGAIN: Duration = Duration::from_millis(50);
 /// Time in which a federation is left after an error.
 const PARTING: Duration = Duration::from_millis(500);
+
+/// The tag by which a federate tells others when it hears them, and its value for `instant = "last"`.
+const INSTANT: &str = "superdense.instant";
+const LAST: &str = "last";
 
 /// A value that is heard.
 #[derive(Debug, Clone, PartialEq)]
@@ -239,6 +243,48 @@ impl Federation {
     /// When anything of this fails, or lasts longer than `join`.
     pub fn join(taking: Taking, interrupted: Interrupted) -> Result<Self, FederationError> {
         let deadline = Instant::now() + taking.join;
+        let mut this = Self::alone(taking, interrupted)?;
+        let started = this.registered(deadline).and_then(|()| this.started(deadline));
+        if started.is_err() {
+            this.part();
+        }
+        started.map(|()| this)
+    }
+
+    /// Joins, gives all that does not fit, and leaves.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join); federates that do not come are among what does not fit.
+    pub fn check(taking: Taking, interrupted: Interrupted) -> Result<Vec<String>, FederationError> {
+        let deadline = Instant::now() + taking.join;
+        let mut this = Self::alone(taking, interrupted)?;
+        let found = this.registered(deadline).and_then(|()| this.checked(deadline));
+        this.part();
+        found
+    }
+
+    fn checked(&mut self, deadline: Instant) -> Result<Vec<String>, FederationError> {
+        let missing = match self.all_there(deadline) {
+            Ok(()) => Vec::new(),
+            Err(missing @ FederationError::Missing { .. }) => vec![missing.to_string()],
+            Err(other) => return Err(other),
+        };
+        if !missing.is_empty() {
+            // Without them the others wait, too; what they have registered is known.
+            return Ok([missing, self.findings(true)?].concat());
+        }
+        match self.started(deadline) {
+            Ok(()) => self.findings(true),
+            Err(why @ FederationError::Refused { .. }) => {
+                Ok([self.findings(true).unwrap_or_default(), vec![why.to_string()]].concat())
+            }
+            Err(FederationError::Findings(found)) => Ok(found),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// The library behind its thread.
+    fn alone(taking: Taking, interrupted: Interrupted) -> Result<Self, FederationError> {
         let library = Library::find()?;
         let notes = match library.tested() {
             Tested::Yes => Vec::new(),
@@ -247,15 +293,10 @@ impl Federation {
         let watch = Watch::new(taking.patience, interrupted);
         let make = move || Ok::<_, FederationError>(Held::new(library));
         let owner = Owner::start(make).map_err(|e| e.unwrap_or(FederationError::Gone))?;
-        let mut this = Self { owner, watch, names: Names::default(), taking, notes };
-        let joined = this.joined(deadline);
-        if joined.is_err() {
-            this.part();
-        }
-        joined.map(|()| this)
+        Ok(Self { owner, watch, names: Names::default(), taking, notes })
     }
 
-    fn joined(&mut self, deadline: Instant) -> Result<(), FederationError> {
+    fn registered(&mut self, deadline: Instant) -> Result<(), FederationError> {
         let core = self.taking.core.clone();
         if !self.prompt("a look at cores", move |held| held.has_core(&core))? {
             return Err(FederationError::Core(self.taking.core.clone()));
@@ -273,12 +314,19 @@ impl Federation {
         };
         self.waited("joining", deadline, move |held| held.join(&joining))?;
         let taking = self.taking.clone();
-        self.waited("registering", deadline, move |held| register(held, &taking))?;
+        self.waited("registering", deadline, move |held| register(held, &taking))
+    }
+
+    /// Waits for the others; what they have must fit.
+    fn started(&mut self, deadline: Instant) -> Result<(), FederationError> {
         self.all_there(deadline)?;
         self.waited("the start", deadline, Held::enter_initializing)?;
         let map = self.ask("root", "federate_map")?;
         self.names = Names::read(&map);
-        Ok(())
+        match self.findings(false)? {
+            found if found.is_empty() => Ok(()),
+            found => Err(FederationError::Findings(found)),
+        }
     }
 
     /// Waits for the federates that must be there.
@@ -447,6 +495,7 @@ fn given_up(begun: Instant) -> Result<(), FederationError> {
 
 /// Registers all interfaces.
 fn register(held: &mut Held, taking: &Taking) -> Result<(), Trouble> {
+    held.tag(INSTANT, if taking.last { LAST } else { "next" })?;
     for output in &taking.outputs {
         held.publication(&output.key, output.ty, &output.unit)?;
     }

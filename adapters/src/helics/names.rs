@@ -20,13 +20,14 @@ impl Names {
 
     /// Notes all federates below a broker, a core or a federate, and gives their names.
     fn enter(&mut self, node: &Json) -> Vec<String> {
+        let own = |key: &str| node.get("attributes").unwrap_or(node).get(key);
         let inner = ["brokers", "cores", "federates"].iter().filter_map(|key| node.get(key));
         let inner: Vec<&Json> = inner.filter_map(Json::as_array).flatten().collect();
         let mut all: Vec<String> = inner.into_iter().flat_map(|node| self.enter(node)).collect();
         if all.is_empty() {
-            all.extend(node.get("name").and_then(Json::as_str).map(str::to_owned));
+            all.extend(own("name").and_then(Json::as_str).map(str::to_owned));
         }
-        if let Some(number) = node.get("id").and_then(Json::as_u64) {
+        if let Some(number) = own("id").and_then(Json::as_u64) {
             self.by_number.insert(number, all.clone());
         }
         all
@@ -53,9 +54,11 @@ mod tests {
 
     #[test]
     fn numbers_of_federates_and_cores_have_names() {
-        let map = r#"{"id":1,"name":"root","cores":[
-            {"id":1879048192,"name":"x-core","federates":[{"id":131072,"name":"grid"}]},
-            {"id":1879048193,"name":"y-core","federates":[{"id":131073,"name":"house"}]}]}"#;
+        let map = r#"{"attributes":{"id":1,"name":"root"},"brokers":[],"cores":[
+            {"attributes":{"id":1879048192,"name":"x-core"},
+             "federates":[{"attributes":{"id":131072,"name":"grid","parent":1879048192}}]},
+            {"attributes":{"id":1879048193,"name":"y-core"},
+             "federates":[{"attributes":{"id":131073,"name":"house","parent":1879048193}}]}]}"#;
         let names = Names::read(map);
         assert_eq!(names.told("lost comms with 1879048192"), "lost comms with `grid`");
         assert_eq!(names.told("131073 at 1 s"), "`house` at 1 s");

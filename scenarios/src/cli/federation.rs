@@ -14,7 +14,7 @@ use superdense::{
     Plan, load,
     run::{federation, pulse::Pulse},
 };
-use superdense_adapters::helics::{Federation, FederationError};
+use superdense_adapters::helics::Federation;
 
 /// Commands about federations.
 #[derive(Debug, Subcommand)]
@@ -41,7 +41,8 @@ pub(super) fn federation(console: &Console, command: &FederationCommand) -> Done
 /// Takes the record of a run in the place of the federation.
 pub(super) fn replay(plan: &mut Plan, dir: &Path) -> Done {
     let name = plan.name.clone();
-    let none = || Stop::usage(format!("--replay: `{name}` takes part in no federation; leave it out"));
+    let none =
+        || Stop::usage(format!("--replay: `{name}` takes part in no federation; leave it out"));
     let federate = plan.federate.as_mut().ok_or_else(none)?;
     federate.replay = Some(dir.to_owned());
     Ok(())
@@ -56,7 +57,9 @@ fn check(console: &Console, options: &PlanOptions) -> Done {
     let pulse = Pulse::start();
     let _ = pulse.on_interrupt();
     let (name, count) = (federate.taking.name.clone(), federate.taking.inputs.len());
-    let found = examine(federate.taking, &pulse).map_err(|why| Stop::usage(format!("federate `{name}`: {why}")))?;
+    let interrupted = Arc::new(move || pulse.interrupted());
+    let found = Federation::check(federate.taking, interrupted)
+        .map_err(|why| Stop::usage(format!("federate `{name}`: {why}")))?;
     let status = if found.is_empty() { "ok" } else { "mistakes" };
     let rows = [vec!["inputs".into(), count.to_string()]];
     let list: String = found.iter().map(|f| format!("  {f}\n")).collect();
@@ -66,21 +69,6 @@ fn check(console: &Console, options: &PlanOptions) -> Done {
     };
     console.say(&text, || json!({ "status": status, "federate": name, "mistakes": found }));
     if found.is_empty() { Ok(()) } else { Err(Stop::Unequal) }
-}
-
-fn examine(
-    taking: superdense_adapters::helics::federate::Taking,
-    pulse: &Pulse,
-) -> Result<Vec<String>, FederationError> {
-    let pulse = pulse.clone();
-    let mut joined = match Federation::join(taking, Arc::new(move || pulse.interrupted())) {
-        Ok(joined) => joined,
-        Err(FederationError::Findings(found)) => return Ok(found),
-        Err(other) => return Err(other),
-    };
-    let found = joined.findings()?;
-    joined.fail("it was only checked");
-    Ok(found)
 }
 
 fn diff(console: &Console, a: &Path, b: &Path) -> Done {

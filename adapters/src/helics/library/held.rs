@@ -298,6 +298,17 @@ impl Held {
         }
     }
 
+    /// Tells the others something about this federate.
+    ///
+    /// # Errors
+    /// When HELICS refuses.
+    pub fn tag(&mut self, name: &str, value: &str) -> Result<(), Trouble> {
+        let (fed, name, value) = (self.federate()?, c(name), c(value));
+        let f = &self.library.functions;
+        // SAFETY: the federate is there; the texts live during the call.
+        tried(|e| unsafe { (f.tag)(fed, name.as_ptr(), value.as_ptr(), e) })
+    }
+
     /// Tells the others that this federate failed.
     pub fn fail(&mut self, why: &str) {
         let (Ok(fed), why) = (self.federate(), c(why)) else { return };

@@ -103,13 +103,12 @@ table! {
     byte_count: "helicsInputGetByteCount" => Size;
     text_size: "helicsInputGetStringSize" => Size;
     vector_size: "helicsInputGetVectorSize" => Size;
-    sent_type: "helicsInputGetPublicationType" => unsafe extern "C" fn(Raw) -> Name;
-    sent_unit: "helicsInputGetInjectionUnits" => unsafe extern "C" fn(Raw) -> Name;
     is_updated: "helicsInputIsUpdated" => Size;
     updated_at: "helicsInputLastUpdateTime" => unsafe extern "C" fn(Raw) -> f64;
     enter_initializing: "helicsFederateEnterInitializingMode" => Plain;
     enter_executing: "helicsFederateEnterExecutingMode" => Plain;
     request: "helicsFederateRequestTime" => unsafe extern "C" fn(Raw, f64, Fault) -> f64;
+    tag: "helicsFederateSetTag" => unsafe extern "C" fn(Raw, Name, Name, Fault);
     local_error: "helicsFederateLocalError" => unsafe extern "C" fn(Raw, c_int, Name, Fault);
     disconnect: "helicsFederateDisconnect" => Plain;
     query: "helicsCreateQuery" => unsafe extern "C" fn(Name, Name) -> Raw;

@@ -1,5 +1,5 @@
 //! Values of publications and inputs.
-use super::held::{Held, Trouble, c, length, text, tried};
+use super::held::{Held, Trouble, c, length, tried};
 use crate::helics::{
     clock::{nanoseconds, seconds},
     data::{Data, Type},
@@ -57,18 +57,6 @@ impl Held {
     pub fn updated_at(&self, input: usize) -> f64 {
         // SAFETY: the input is there.
         unsafe { (self.library.functions.updated_at)(self.inputs[input]) }
-    }
-
-    /// The type that the publication behind an input has.
-    pub fn sent_type(&self, input: usize) -> String {
-        // SAFETY: the input is there.
-        text(unsafe { (self.library.functions.sent_type)(self.inputs[input]) })
-    }
-
-    /// The unit that the publication behind an input has.
-    pub fn sent_unit(&self, input: usize) -> String {
-        // SAFETY: the input is there.
-        text(unsafe { (self.library.functions.sent_unit)(self.inputs[input]) })
     }
 
     /// The value of an input.
