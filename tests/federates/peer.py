@@ -37,19 +37,7 @@ h.helicsFederateInfoSetTimeProperty(info, h.HELICS_PROPERTY_TIME_DELTA, 1e-9)
 if any(line[0] == "last" for line in lines):
     h.helicsFederateInfoSetFlagOption(info, h.HELICS_FLAG_WAIT_FOR_CURRENT_TIME_UPDATE, True)
 fed = h.helicsCreateCombinationFederate(name, info)
-TYPES = {
-    "double": h.HELICS_DATA_TYPE_DOUBLE,
-    "int": h.HELICS_DATA_TYPE_INT,
-    "bool": h.HELICS_DATA_TYPE_BOOLEAN,
-    "string": h.HELICS_DATA_TYPE_STRING,
-    "complex": h.HELICS_DATA_TYPE_COMPLEX,
-    "vector": h.HELICS_DATA_TYPE_VECTOR,
-    "complex_vector": h.HELICS_DATA_TYPE_COMPLEX_VECTOR,
-    "named_point": h.HELICS_DATA_TYPE_NAMED_POINT,
-    "time": h.HELICS_DATA_TYPE_TIME,
-    "char": h.HELICS_DATA_TYPE_CHAR,
-    "raw": h.HELICS_DATA_TYPE_RAW,
-}
+TYPES = {"int": "int64", "vector": "double_vector"}
 pubs, subs, ends, types = {}, {}, {}, {}
 out = open(f"{name}.log", "w")
 
@@ -77,7 +65,11 @@ def put(key, text):
     elif ty == "vector":
         h.helicsPublicationPublishVector(pub, [float(x) for x in text.split(",")])
     elif ty == "complex_vector":
-        h.helicsPublicationPublishComplexVector(pub, [complex(x) for x in text.split(",")])
+        # The function of helics 3.6.1 for Python tells twice the length.
+        values = [complex(x) for x in text.split(",")]
+        parts = [part for x in values for part in (x.real, x.imag)]
+        publish = h.capi.loadSym("helicsPublicationPublishComplexVector")
+        publish(pub.handle, parts, len(values), h.helicsErrorInitialize())
     elif ty == "named_point":
         field, value = text.split("=")
         h.helicsPublicationPublishNamedPoint(pub, field, float(value))
@@ -136,11 +128,11 @@ for line in lines:
     what, words = line[0], line[1:]
     if what == "pub":
         unit = words[2] if len(words) > 2 else ""
-        pubs[words[0]] = h.helicsFederateRegisterGlobalPublication(fed, words[0], TYPES[words[1]], unit)
+        pubs[words[0]] = h.helicsFederateRegisterGlobalTypePublication(fed, words[0], TYPES.get(words[1], words[1]), unit)
         types[words[0]] = words[1]
     elif what == "sub":
         unit = words[2] if len(words) > 2 else ""
-        subs[words[0]] = h.helicsFederateRegisterInput(fed, "in:" + words[0], TYPES[words[1]], unit)
+        subs[words[0]] = h.helicsFederateRegisterTypeInput(fed, "in:" + words[0], TYPES.get(words[1], words[1]), unit)
         h.helicsInputAddTarget(subs[words[0]], words[0])
         types[words[0]] = words[1]
     elif what == "end":

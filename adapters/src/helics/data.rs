@@ -28,30 +28,25 @@ pub enum Type {
     Raw,
 }
 
-/// All types with their names and numbers in HELICS.
-const TYPES: [(Type, &str, i32); 11] = [
-    (Type::Double, "double", 1),
-    (Type::Int, "int64", 2),
-    (Type::Bool, "bool", 7),
-    (Type::Text, "string", 0),
-    (Type::Complex, "complex", 3),
-    (Type::Vector, "double_vector", 4),
-    (Type::ComplexVector, "complex_vector", 5),
-    (Type::NamedPoint, "named_point", 6),
-    (Type::Time, "time", 8),
-    (Type::Char, "char", 9),
-    (Type::Raw, "raw", 25),
+/// All types with their names in HELICS.
+const TYPES: [(Type, &str); 11] = [
+    (Type::Double, "double"),
+    (Type::Int, "int64"),
+    (Type::Bool, "bool"),
+    (Type::Text, "string"),
+    (Type::Complex, "complex"),
+    (Type::Vector, "double_vector"),
+    (Type::ComplexVector, "complex_vector"),
+    (Type::NamedPoint, "named_point"),
+    (Type::Time, "time"),
+    (Type::Char, "char"),
+    (Type::Raw, "raw"),
 ];
 
 impl Type {
     /// Its name in HELICS.
     pub fn name(self) -> &'static str {
         TYPES.iter().find(|t| t.0 == self).map_or("", |t| t.1)
-    }
-
-    /// Its number in HELICS.
-    pub(super) fn number(self) -> i32 {
-        TYPES.iter().find(|t| t.0 == self).map_or(1, |t| t.2)
     }
 
     /// The type of a name, which may be the one that scenarios use.

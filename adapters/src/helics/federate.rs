@@ -321,7 +321,8 @@ impl Federation {
     fn started(&mut self, deadline: Instant) -> Result<(), FederationError> {
         self.all_there(deadline)?;
         self.waited("the start", deadline, Held::enter_initializing)?;
-        let map = self.ask("root", "federate_map")?;
+        // HELICS 3.6.1 ends the program where it is asked for `federate_map` and a federate has a tag.
+        let map = self.ask("root", "dependency_graph")?;
         self.names = Names::read(&map);
         match self.findings(false)? {
             found if found.is_empty() => Ok(()),

@@ -9,7 +9,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Reads the answer to `federate_map`.
+    /// Reads an answer that has all federates in their cores.
     pub(super) fn read(map: &str) -> Self {
         let mut names = Self::default();
         if let Ok(json) = serde_json::from_str(map) {

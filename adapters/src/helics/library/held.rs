@@ -166,11 +166,11 @@ impl Held {
     /// # Errors
     /// When HELICS refuses its name.
     pub fn publication(&mut self, key: &str, ty: Type, unit: &str) -> Result<(), Trouble> {
-        let (fed, key, unit) = (self.federate()?, c(key), c(unit));
+        let (fed, key, unit, ty) = (self.federate()?, c(key), c(unit), c(ty.name()));
         let f = &self.library.functions;
         // SAFETY: the federate is there; the texts live during the call.
         let made = tried(|e| unsafe {
-            (f.publication)(fed, key.as_ptr(), ty.number(), unit.as_ptr(), e)
+            (f.publication)(fed, key.as_ptr(), ty.as_ptr(), unit.as_ptr(), e)
         })?;
         self.publications.push(made);
         Ok(())
@@ -181,11 +181,12 @@ impl Held {
     /// # Errors
     /// When HELICS refuses.
     pub fn input(&mut self, key: &str, ty: Type, unit: &str, from: &str) -> Result<(), Trouble> {
-        let (fed, key, unit, from) = (self.federate()?, c(key), c(unit), c(from));
+        let (fed, key, unit) = (self.federate()?, c(key), c(unit));
+        let (from, ty) = (c(from), c(ty.name()));
         let f = &self.library.functions;
         // SAFETY: federate and input are there; the texts live during the calls.
         let made = unsafe {
-            let made = tried(|e| (f.input)(fed, key.as_ptr(), ty.number(), unit.as_ptr(), e))?;
+            let made = tried(|e| (f.input)(fed, key.as_ptr(), ty.as_ptr(), unit.as_ptr(), e))?;
             tried(|e| (f.target)(made, from.as_ptr(), e))?;
             made
         };

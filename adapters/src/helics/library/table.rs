@@ -17,7 +17,7 @@ type Plain = unsafe extern "C" fn(Raw, Fault);
 type Free = unsafe extern "C" fn(Raw);
 type Text = unsafe extern "C" fn(Raw, Name, Fault);
 type Size = unsafe extern "C" fn(Raw) -> c_int;
-type Register = unsafe extern "C" fn(Raw, Name, c_int, Name, Fault) -> Raw;
+type Register = unsafe extern "C" fn(Raw, Name, Name, Name, Fault) -> Raw;
 type Put<T> = unsafe extern "C" fn(Raw, T, Fault);
 type PutMany<T> = unsafe extern "C" fn(Raw, *const T, c_int, Fault);
 type Get<T> = unsafe extern "C" fn(Raw, Fault) -> T;
@@ -61,8 +61,8 @@ table! {
     info_number: "helicsFederateInfoSetIntegerProperty" => unsafe extern "C" fn(Raw, c_int, c_int, Fault);
     info_free: "helicsFederateInfoFree" => Free;
     federate: "helicsCreateCombinationFederate" => unsafe extern "C" fn(Name, Raw, Fault) -> Raw;
-    publication: "helicsFederateRegisterGlobalPublication" => Register;
-    input: "helicsFederateRegisterGlobalInput" => Register;
+    publication: "helicsFederateRegisterGlobalTypePublication" => Register;
+    input: "helicsFederateRegisterGlobalTypeInput" => Register;
     target: "helicsInputAddTarget" => Text;
     endpoint: "helicsFederateRegisterGlobalTargetedEndpoint" =>
         unsafe extern "C" fn(Raw, Name, Name, Fault) -> Raw;

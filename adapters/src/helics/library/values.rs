@@ -94,8 +94,8 @@ impl Held {
         // SAFETY: the buffer has room for as many numbers as the library is told, and is read as far as it says
         // that it filled it.
         unsafe {
-            let size = (f.vector_size)(i).max(0);
-            let (mut numbers, mut got) = (vec![0.0; each * size as usize], 0);
+            let size = (f.vector_size)(i).max(0).saturating_mul(2);
+            let (mut numbers, mut got) = (vec![0.0; size as usize], 0);
             let get = if complex { f.get_complex_vector } else { f.get_vector };
             tried(|e| get(i, numbers.as_mut_ptr(), size, &raw mut got, e))?;
             numbers.truncate(each * got.max(0) as usize);
