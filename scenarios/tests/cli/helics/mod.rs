@@ -122,16 +122,37 @@ fn texts(output: &Output) -> (String, String) {
     (text(&output.stdout), text(&output.stderr))
 }
 
-/// A ball that bounces, with an event for each bounce.
+/// A ball that bounces, with a count of bounces.
 const BALL: &str = "stop = '4 s'
 [unit.ball]
 kind = 'equations'
-states = { x = 10.0, v = 0, n = 0 }
+states = { x = 10.0, v = 0 }
+discrete = { n = 0 }
 derivatives = { x = 'v', v = '-9.81' }
-discrete = ['n']
 outputs = { height = 'x', bounces = 'n' }
 [[unit.ball.event]]
 name = 'bounce'
 when = 'x <= 0 and v < 0'
 reset = { v = '-0.9*v', n = 'n + 1' }
+";
+
+/// A state that follows a signal.
+const LAG: &str = "sample = 'none'
+[unit.lag]
+kind = 'equations'
+inputs = { u = 0 }
+states = { x = 1 }
+derivatives = { x = 'u - x' }
+outputs = { x = 'x' }
+";
+
+/// Its input and its output in a federation.
+const LAGS: &str = "[[federate.input]]
+from = 'peer/u'
+to = 'lag.u'
+initial = 0
+[[federate.output]]
+from = 'lag.x'
+as = 'own/x'
+every = '0.1 s'
 ";
