@@ -278,7 +278,7 @@ impl Federation {
             Err(why @ FederationError::Refused { .. }) => {
                 Ok([self.findings(true).unwrap_or_default(), vec![why.to_string()]].concat())
             }
-            Err(FederationError::Findings(found)) => Ok(found),
+            Err(FederationError::Findings(_)) => self.findings(true),
             Err(other) => Err(other),
         }
     }
@@ -415,9 +415,9 @@ impl Federation {
         })?;
         done.map_err(|e| self.named("leaving", e))?;
         // The broker serves them to their end.
-        self.watch.end();
+        let ended = self.watch.end();
         let _ = self.prompt("the end of the broker", Held::end_broker)?;
-        Ok(())
+        ended
     }
 
     /// Leaves after an error, and tells the others; without patience, as the library may be stuck.

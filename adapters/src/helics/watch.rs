@@ -10,6 +10,8 @@ use std::{
 
 /// Time in which a broker on a network answers.
 const ANSWER: Duration = Duration::from_millis(500);
+/// Time that federates have to end once the federation is over.
+const GRACE: Duration = Duration::from_secs(5);
 /// Refusals one after another by which a broker counts as gone.
 const REFUSALS: u32 = 3;
 
@@ -113,9 +115,15 @@ impl Watch {
     }
 
     /// Waits for the federates that we have started to end by themselves.
-    pub(super) fn end(&mut self) {
+    ///
+    /// # Errors
+    /// When one of them ended in error.
+    pub(super) fn end(&mut self) -> Result<(), FederationError> {
+        let begun = Instant::now();
         for child in &mut self.children {
-            child.process.end(true);
+            child.process.ended(GRACE.saturating_sub(begun.elapsed()));
         }
+        self.broker = None;
+        self.look()
     }
 }

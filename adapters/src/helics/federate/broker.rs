@@ -11,6 +11,11 @@ const AGAIN: Duration = Duration::from_millis(100);
 /// Time in which a broker on a network answers.
 const ANSWER: Duration = Duration::from_millis(500);
 
+/// Ports of federations on one machine: so many times so many from the first on.
+const FIRST: u16 = 11_000;
+const SPAN: u16 = 20;
+const SPANS: u64 = 1000;
+
 /// Where the broker is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BrokerAt {
@@ -87,19 +92,24 @@ impl Federation {
     }
 }
 
-/// A key that nobody else has.
-fn made_up() -> String {
+/// A number that nobody else has.
+fn made_up_number() -> u64 {
     let mut hasher = std::hash::RandomState::new().build_hasher();
     hasher.write_u32(std::process::id());
-    format!("{:016x}", hasher.finish())
+    hasher.finish()
 }
 
-/// The first of two neighbouring ports that nobody has; a core of type zmq takes both.
+/// A key that nobody else has.
+fn made_up() -> String {
+    format!("{:016x}", made_up_number())
+}
+
+/// A port that nobody has, with some behind it that are free for cores: below those that systems give to
+/// programs that connect to others.
 fn free_ports() -> Option<u16> {
-    (0..100).find_map(|_| {
-        let first = TcpListener::bind(("127.0.0.1", 0)).ok()?;
-        let port = first.local_addr().ok()?.port();
-        TcpListener::bind(("127.0.0.1", port.checked_add(1)?)).ok()?;
-        Some(port)
+    let taken = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_err();
+    (0..200).find_map(|_| {
+        let first = FIRST + SPAN * (made_up_number() % SPANS) as u16;
+        (first..first + SPAN).all(|port| !taken(port)).then_some(first)
     })
 }

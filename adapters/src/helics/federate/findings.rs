@@ -1,4 +1,5 @@
 //! What the federation has, compared with what the file says.
+use super::super::library::Held;
 use super::{Federation, FederationError, INSTANT, LAST, Taking};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,12 +40,29 @@ impl Federation {
                 last.insert(federate);
             }
         }
+        // Who goes on without us may have left already; his publications are known at our inputs.
+        let count = self.taking.inputs.len();
+        let sent = move |held: &mut Held| (0..count).map(|k| held.sent(k)).collect::<Vec<_>>();
+        let sent = self.prompt("reading types", sent)?;
+        for (input, (ty, unit)) in self
+            .taking
+            .inputs
+            .iter()
+            .zip(sent)
+            .filter(|(_, s)| !["", "any"].contains(&s.0.as_str()))
+        {
+            let federate = input.from.split('/').next().unwrap_or_default().to_owned();
+            let entry = known.publications.entry(input.from.clone());
+            entry.or_insert(Interface { federate, ty, unit });
+        }
+        let endpoints = parsed(&self.ask("root", "endpoints")?);
+        let endpoints = endpoints.as_array().into_iter().flatten().filter_map(Json::as_str);
+        known.endpoints.extend(endpoints.map(str::to_owned));
         let mut found = known.clashes(&self.taking);
         let flow = parsed(&self.ask("root", "data_flow_graph")?);
         found.extend(known.clashes_of_others(&flow, &self.taking, check));
         if self.taking.last {
-            let graph = parsed(&self.ask("root", "dependency_graph")?);
-            found.extend(ring(&graph, &last, &self.taking.name));
+            found.extend(ring(&flow, &last, &self.taking.name));
         }
         Ok(found)
     }
@@ -186,13 +204,14 @@ fn known<'a>(names: impl Iterator<Item = &'a str>, what: &str, taking: &Taking) 
 }
 
 /// A ring of federates each of which waits for the others to have passed a time.
-fn ring(graph: &Json, last: &BTreeSet<String>, own: &str) -> Option<String> {
-    let all = federates(graph);
+fn ring(flow: &Json, last: &BTreeSet<String>, own: &str) -> Option<String> {
+    let all = federates(flow);
     let name = |number: u64| all.iter().find(|f| f.1 == number).map(|f| f.0.as_str());
     let heard = |of: &str| -> Vec<&str> {
         let node = all.iter().find(|f| f.0 == of);
-        let numbers = node.into_iter().flat_map(|f| list(f.2, "dependencies"));
-        let names = numbers.filter_map(|n| name(n.as_u64()?));
+        let inputs = node.into_iter().flat_map(|f| list(f.2, "inputs"));
+        let sources = inputs.flat_map(|input| list(input, "sources"));
+        let names = sources.filter_map(|s| name(s.get("federate")?.as_u64()?));
         names.filter(|n| last.contains(*n)).collect()
     };
     let mut ways: Vec<Vec<&str>> = vec![vec![own]];
@@ -221,7 +240,12 @@ mod tests {
 
     #[test]
     fn rings_go_through_those_that_wait_only() {
-        let node = |id: u64, name: &str, heard: &[u64]| serde_json::json!({ "attributes": { "id": id, "name": name }, "dependencies": heard });
+        let node = |id: u64, name: &str, heard: &[u64]| {
+            let source = |n: &u64| serde_json::json!({ "federate": n, "handle": 0 });
+            let sources: Vec<Json> = heard.iter().map(source).collect();
+            let inputs = serde_json::json!([{ "key": "in", "sources": sources }]);
+            serde_json::json!({ "attributes": { "id": id, "name": name }, "inputs": inputs })
+        };
         let all = [node(1, "a", &[2]), node(2, "b", &[3]), node(3, "c", &[1])];
         let graph = serde_json::json!({ "cores": [{ "federates": all }] });
         let last = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect();

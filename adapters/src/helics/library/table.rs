@@ -103,6 +103,8 @@ table! {
     byte_count: "helicsInputGetByteCount" => Size;
     text_size: "helicsInputGetStringSize" => Size;
     vector_size: "helicsInputGetVectorSize" => Size;
+    sent_type: "helicsInputGetPublicationType" => unsafe extern "C" fn(Raw) -> Name;
+    sent_unit: "helicsInputGetInjectionUnits" => unsafe extern "C" fn(Raw) -> Name;
     is_updated: "helicsInputIsUpdated" => Size;
     updated_at: "helicsInputLastUpdateTime" => unsafe extern "C" fn(Raw) -> f64;
     enter_initializing: "helicsFederateEnterInitializingMode" => Plain;

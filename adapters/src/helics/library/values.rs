@@ -1,5 +1,5 @@
 //! Values of publications and inputs.
-use super::held::{Held, Trouble, c, length, tried};
+use super::held::{Held, Trouble, c, length, text, tried};
 use crate::helics::{
     clock::{nanoseconds, seconds},
     data::{Data, Type},
@@ -57,6 +57,13 @@ impl Held {
     pub fn updated_at(&self, input: usize) -> f64 {
         // SAFETY: the input is there.
         unsafe { (self.library.functions.updated_at)(self.inputs[input]) }
+    }
+
+    /// Type and unit of the publication behind an input; nothing where there is none.
+    pub fn sent(&self, input: usize) -> (String, String) {
+        let (i, f) = (self.inputs[input], &self.library.functions);
+        // SAFETY: the input is there; each text is copied before the next call.
+        unsafe { (text((f.sent_type)(i)), text((f.sent_unit)(i))) }
     }
 
     /// The value of an input.

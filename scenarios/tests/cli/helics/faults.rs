@@ -1,7 +1,9 @@
 //! Peers and brokers that are killed, stopped or not there.
 use super::{Bench, LAG, LAGS, json, texts};
 use std::{
+    io::Read,
     net::TcpListener,
+    path::Path,
     process::{Child, Command, Stdio},
     thread::sleep,
     time::{Duration, Instant},
@@ -36,7 +38,8 @@ impl Bench {
     fn foreign(&self, federates: u32) -> (Running, u16) {
         let port = free_port();
         let (port_, count) = (format!("--port={port}"), format!("-f{federates}"));
-        let broker = self.python.replace("/python", "/helics_broker");
+        // Beside the library; the program in the folder of Python only starts it.
+        let broker = Path::new(self.library).ancestors().nth(2).unwrap().join("bin/helics_broker");
         let options = [
             "-tzmq",
             &count,
@@ -92,7 +95,6 @@ fn ended(bench: &Bench, mut run: Running) -> String {
     println!("ended after {:?}", begun.elapsed());
     let output = {
         let mut err = String::new();
-        use std::io::Read;
         run.0.stderr.take().unwrap().read_to_string(&mut err).unwrap();
         err
     };
@@ -117,9 +119,11 @@ fn ended(bench: &Bench, mut run: Running) -> String {
 fn lost_federates_are_named() {
     let Some(bench) = Bench::new("lost") else { return };
     for (who, how) in [("peer", "-KILL"), ("peer", "-STOP"), ("broker", "-KILL")] {
+        let _ = std::fs::remove_dir_all(bench.dir.join("out"));
         let (broker, port) = bench.foreign(2);
         let peer = bench.peer(port);
         let run = bench.started();
+        sleep(SECOND / 2);
         signal(how, if who == "peer" { &peer.0 } else { &broker.0 });
         let told = ended(&bench, run);
         let name = if who == "peer" { "`peer`".to_owned() } else { format!("127.0.0.1:{port}") };

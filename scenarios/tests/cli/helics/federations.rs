@@ -97,8 +97,8 @@ fn two_scenarios_in_one_federation() {
             assert!(told.contains("`own` hears `peer` hears `own`"), "{told}");
         } else {
             bench.run("run s.toml");
-            assert_eq!(bench.read("out/s/federation/inbound.csv").lines().count(), 12);
-            assert_eq!(bench.read("out/peer/federation/inbound.csv").lines().count(), 12);
+            assert_eq!(bench.read("out/s/federation/inbound.csv").lines().count(), 11);
+            assert_eq!(bench.read("out/peer/federation/inbound.csv").lines().count(), 11);
         }
     }
 }
