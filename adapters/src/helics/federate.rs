@@ -416,7 +416,9 @@ impl Federation {
         done.map_err(|e| self.named("leaving", e))?;
         // The broker serves them to their end.
         let ended = self.watch.end();
-        let _ = self.prompt("the end of the broker", Held::end_broker)?;
+        // Before the program ends: what the library has running would look for what is gone.
+        let ending = |held: &mut Held| drop((held.end_broker(), held.close()));
+        self.prompt("the end of the library", ending)?;
         ended
     }
 
@@ -430,7 +432,7 @@ impl Federation {
 
     fn part(&mut self) {
         let begun = Instant::now();
-        let leave = |held: &mut Held| drop(held.leave().and(held.end_broker()));
+        let leave = |held: &mut Held| drop((held.leave(), held.end_broker(), held.close()));
         let _ = self.owner.call(leave, &mut |_| given_up(begun));
     }
 

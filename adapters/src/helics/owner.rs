@@ -77,5 +77,4 @@ fn serve(mut held: Held, wanted: &Receiver<Job>) {
     }
     let _ = held.leave();
     let _ = held.end_broker();
-    held.close();
 }

@@ -338,7 +338,7 @@ impl Held {
     }
 
     /// Ends all that the library has running.
-    pub fn close(self) {
+    pub fn close(&mut self) {
         // SAFETY: nobody has a handle any more.
         unsafe { (self.library.functions.close)() }
     }

@@ -79,10 +79,7 @@ pub(in crate::plan) fn federate(tree: &Tree, stop: i64, session: &Session) -> Op
         outputs: told,
         endpoints: ends,
     };
-    let stall = f.wall("stall", 60.0).as_secs_f64();
-    let stall_ends = f.decl.table.get("stall_ends").and_then(|n| f.eval.truth(n, "`stall_ends`"));
-    let stall_ends = stall_ends.unwrap_or(false);
-    Some(Federate { taking, up, stall, stall_ends, replay: None, inputs, outputs, endpoints })
+    Some(Federate { taking, up, replay: None, inputs, outputs, endpoints })
 }
 
 struct Facts<'a> {

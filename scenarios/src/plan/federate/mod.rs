@@ -25,10 +25,6 @@ pub struct Federate {
     pub taking: Taking,
     /// Outputs between nanoseconds are published at the next one.
     pub up: bool,
-    /// Seconds of wall time without a grant after which is told who waits for whom.
-    pub stall: f64,
-    /// A run ends by that.
-    pub stall_ends: bool,
     /// The output directory of another run, whose record takes the place of the federation.
     pub replay: Option<PathBuf>,
     /// Beside each input of the federate: where it leads.

@@ -71,7 +71,8 @@ pub(in crate::plan) fn insert(tree: &mut Tree, decl: &FederateDecl, session: &Se
         let found = found.filter(|(ends, _)| fit(way, ends.len(), session));
         let Some((ends, _)) = found else {
             wrong = true;
-            (numbers.push(Vec::new()), signals.push(false));
+            numbers.push(Vec::new());
+            signals.push(false);
             continue;
         };
         let (mut own, mut signal) = (Vec::new(), false);
@@ -84,7 +85,8 @@ pub(in crate::plan) fn insert(tree: &mut Tree, decl: &FederateDecl, session: &Se
             list.push(spec);
         }
         jumps_only(tree, way, &ends, session);
-        (numbers.push(own), signals.push(signal));
+        numbers.push(own);
+        signals.push(signal);
     }
     let unit = tree.units.len() as u32;
     tree.units.push(Unit {
@@ -117,7 +119,9 @@ pub(in crate::plan) fn insert(tree: &mut Tree, decl: &FederateDecl, session: &Se
 fn fit(way: &Way, count: usize, session: &Session) -> bool {
     let wanted = match way.carries.width() {
         Some(width) => width == count,
-        None if way.carries == Carries::Value(Type::ComplexVector) => count > 0 && count % 2 == 0,
+        None if way.carries == Carries::Value(Type::ComplexVector) => {
+            count > 0 && count.is_multiple_of(2)
+        }
         None => (1..=MOST).contains(&count),
     };
     if !wanted {

@@ -13,22 +13,8 @@ use superdense_adapters::helics::data::Type;
 use superdense_models::kinds::Located;
 
 const KEYS: &[&str] = &[
-    "engine",
-    "name",
-    "core",
-    "broker",
-    "key",
-    "instant",
-    "rounding",
-    "patience",
-    "join",
-    "require",
-    "stall",
-    "stall_ends",
-    "input",
-    "output",
-    "message",
-    "launch",
+    "engine", "name", "core", "broker", "key", "instant", "rounding", "patience", "join",
+    "require", "input", "output", "message", "launch",
 ];
 const INPUT_KEYS: &[&str] = &["from", "to", "type", "unit", "initial"];
 const OUTPUT_KEYS: &[&str] = &["from", "as", "type", "unit", "every", "quantum"];

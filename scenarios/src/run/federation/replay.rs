@@ -55,8 +55,8 @@ impl Replay {
     /// What came at a time.
     fn at(&mut self, now: i64) -> Vec<Arrival> {
         let mut all = Vec::new();
-        while let Some((_, arrival)) = self.lines.pop_front_if(|l| l.0 <= now) {
-            all.push(arrival);
+        while self.lines.front().is_some_and(|l| l.0 <= now) {
+            all.extend(self.lines.pop_front().map(|l| l.1));
         }
         all
     }

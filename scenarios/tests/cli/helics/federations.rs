@@ -30,7 +30,7 @@ fn a_check_tells_all_mistakes() {
         "`peer/text` of `peer` is published as \"string\"",
         "`peer/level` of `peer` is published in kV, but the input of `own` is in V",
         "`own/mail` wants the endpoint `peer/post`",
-        "`own/x` is published as \"double\", but `in:own/x` of `peer` takes \"int64\"",
+        "`own/x` is published as \"double\", but `peer/in:own/x` of `peer` takes \"int64\"",
     ] {
         assert!(told.contains(part), "{part} in {told}");
     }

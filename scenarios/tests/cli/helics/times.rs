@@ -81,3 +81,28 @@ fn outputs_between_nanoseconds() {
         bench.log("peer")
     );
 }
+
+/// Acceptance 3: random ticks up to the latest time pass libhelics unchanged; `SUPERDENSE_LONG=1` takes 10^5 of them. A
+/// grant at another nanosecond would make the output one between nanoseconds.
+#[test]
+fn random_ticks_pass_unchanged() {
+    let Some(bench) = Bench::new("ticks") else { return };
+    let mean = if std::env::var_os("SUPERDENSE_LONG").is_some() { 41.9 } else { 1000.0 };
+    let head = format!(
+        "stop = '4194304 s'\nsample = 'none'\nconnections = ['jobs.out -> sink.in']\n[unit.jobs]\nkind = 'arrivals'\n\
+         mean = {mean}\n[unit.sink]\nkind = 'sink'\n"
+    );
+    let output = "[[federate.output]]\nfrom = 'jobs.count'\nas = 'own/count'\ntype = 'int'\n";
+    bench.write(&head, output, &[]);
+    bench.run("run s.toml");
+    let record = bench.read("out/s/federation/outbound.csv");
+    let count = record.lines().skip(1).filter(|l| {
+        let mut fields = l.split(',');
+        let (at, tag) = (fields.next().unwrap(), fields.next().unwrap());
+        tag.split(':').next() == Some(at)
+    });
+    let (count, lines) = (count.count(), record.lines().count() - 1);
+    println!("{count} ticks");
+    assert_eq!(count, lines);
+    assert!(count as f64 > 4e6 / mean, "{count}");
+}
