@@ -205,7 +205,7 @@ pub enum FederationError {
     /// The federation ended before this federate did.
     #[error("the federation ended before its time: a federate or the broker has stopped it")]
     Over,
-    /// What the others have is not what the file says.
+    /// The others have something else than the file says.
     #[error("{}", .0.join("; "))]
     Findings(Vec<String>),
     /// A value cannot be read.

@@ -51,7 +51,7 @@ impl Owner {
     /// beginning, and may give up.
     ///
     /// # Errors
-    /// Those of `look`; a thread that is gone.
+    /// Errors of `look`; a thread that is gone.
     pub(super) fn call<T: Send + 'static, E: From<Gone>>(
         &self,
         job: impl FnOnce(&mut Held) -> T + Send + 'static,

@@ -1,4 +1,4 @@
-//! What is looked at while HELICS is waited for: federates that we have started, the broker, Ctrl-C.
+//! Looks at others while HELICS is waited for: federates that we have started, the broker, Ctrl-C.
 use super::federate::FederationError;
 use crate::child::Process;
 use std::{

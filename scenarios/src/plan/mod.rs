@@ -393,13 +393,13 @@ fn override_keys(overrides: &Overrides, root: &mut Table, session: &mut Session)
     }
 }
 
-fn plan<T>(
+/// The document with the options of the command line, and its own time to stop.
+fn document(
     file: &Path,
     sets: &[(String, String)],
     overrides: &Overrides,
     session: &mut Session,
-    more: impl FnOnce(&Tree, &Session) -> T,
-) -> Option<(Plan, T)> {
+) -> Option<(Table, Option<document::Node>)> {
     let mut root =
         read::read((file, overrides.text.as_deref()), &mut session.sources, &session.sink)?;
     if session.sink.mistakes_of("syntax") {
@@ -414,6 +414,17 @@ fn plan<T>(
     if let Some(study) = &overrides.study {
         read::join_results(study, &mut root, &mut session.sources, &session.sink);
     }
+    Some((root, stop))
+}
+
+fn plan<T>(
+    file: &Path,
+    sets: &[(String, String)],
+    overrides: &Overrides,
+    session: &mut Session,
+    more: impl FnOnce(&Tree, &Session) -> T,
+) -> Option<(Plan, T)> {
+    let (root, stop) = document(file, sets, overrides, session)?;
     settings::basics(&root, overrides.finer_ticks, session);
     session.tighten = overrides.tighten.unwrap_or(1.0);
     session.second_family = overrides.second_family;

@@ -225,7 +225,7 @@ impl Federation {
         Failure::Federation(format!("`{path}` at {seconds} s: `{source}` sent {why}"))
     }
 
-    /// What goes out at a granted time, with its record.
+    /// All that goes out at a granted time, with its record.
     fn tell(&mut self, now: i64) -> Result<Vec<Departure>, Failure> {
         let told = self.outward.take(now).map_err(Failure::Federation)?;
         let mut sent = Vec::with_capacity(told.len());
@@ -242,7 +242,7 @@ impl Federation {
             self.note(1, now, (out.tag.ticks, out.tag.micro), (&path, &source), &data);
             sent.push(out.departure);
         }
-        // What is told must be in the record, whatever happens to us after it.
+        // The record comes first: it has all that was told, whatever happens to us after it.
         self.flush()?;
         Ok(sent)
     }

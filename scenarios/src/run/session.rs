@@ -267,12 +267,14 @@ impl Files {
             let mut recorder = run.recorder();
             (recorder.events.sync(grows)?, recorder.trajectory.sync(grows)?)
         };
-        let mut tables = vec![samples, events];
         #[cfg(feature = "helics")]
-        for record in run.federation.iter_mut().flat_map(|f| f.records()) {
-            tables.push(record.sync(grows)?);
-        }
-        self.results.note(tables.into_iter().chain(trajectory))?;
+        let records = {
+            let records = run.federation.iter_mut().flat_map(|f| f.records());
+            records.map(|record| record.sync(grows)).collect::<Result<Vec<_>, _>>()?
+        };
+        #[cfg(not(feature = "helics"))]
+        let records = Vec::new();
+        self.results.note([samples, events].into_iter().chain(records).chain(trajectory))?;
         Ok(mark)
     }
 

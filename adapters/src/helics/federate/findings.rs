@@ -1,4 +1,4 @@
-//! What the federation has, compared with what the file says.
+//! Comparison of all that federates have registered with the file.
 use super::super::library::Held;
 use super::{Federation, FederationError, INSTANT, LAST, Taking};
 use serde_json::Value as Json;

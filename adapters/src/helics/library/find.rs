@@ -44,7 +44,7 @@ pub enum LibraryError {
         "libhelics {version} is not supported{why}; install another with: pip install helics=={TESTED}"
     )]
     Version {
-        /// What it says of itself.
+        /// Its version.
         version: String,
         /// More, if it lacks something.
         why: String,
@@ -63,7 +63,7 @@ pub enum Tested {
 /// libhelics, loaded and checked.
 pub struct Library {
     pub(super) functions: Table,
-    /// What it says of itself.
+    /// Its version.
     pub version: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a run needs to know of `[federate]`, and what the federation cannot carry.
+//! The facts of `[federate]` for a run, and mistakes in what the federation cannot carry.
 use super::{
     Federate, Heard, Told,
     ports::Joint,

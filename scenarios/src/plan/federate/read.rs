@@ -36,7 +36,7 @@ const TYPES: [&str; 11] = [
     "raw",
 ];
 
-/// What HELICS has, but what would make runs depend on the clock on the wall.
+/// Options of HELICS that would make runs depend on the clock on the wall.
 const REFUSED: [(&[&str], &str, &str); 6] = [
     (
         &["iterate", "iteration", "iterative", "force_iteration", "max_iterations"],
@@ -70,7 +70,7 @@ const REFUSED: [(&[&str], &str, &str); 6] = [
     ),
 ];
 
-/// What a port carries.
+/// The content of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::plan) enum Carries {
     /// A value of this type.

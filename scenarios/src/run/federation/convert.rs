@@ -12,7 +12,7 @@ const EXACT: u64 = 1 << 53;
 /// The values for ports of these types.
 ///
 /// # Errors
-/// What came, and why it goes into none of them.
+/// A value that does not go into them, and why.
 pub(super) fn inwards(data: &Data, types: &[ValueType]) -> Result<Vec<Value>, String> {
     let reals = |list: &[f64], unit: &str| {
         if list.len() != types.len() {
@@ -65,7 +65,7 @@ fn message(bytes: &[u8], ty: ValueType) -> Result<Value, String> {
 /// The value of HELICS made of those of its ports.
 ///
 /// # Errors
-/// What is no value of this type.
+/// A value that is not of this type.
 pub(super) fn outwards(ty: Type, values: &[Value]) -> Result<Data, String> {
     let reals = || values.iter().map(number).collect::<Result<Vec<f64>, String>>();
     let first = values.first().ok_or("nothing")?;

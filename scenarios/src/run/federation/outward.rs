@@ -1,4 +1,4 @@
-//! What leaves the model between two grants, as values and messages.
+//! Outputs of the model between two grants, as values and messages.
 use super::{Failure, at, convert};
 use crate::plan::federate::{Federate, Told};
 use superdense_adapters::helics::{data::Type, federate::Departure};

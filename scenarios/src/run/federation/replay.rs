@@ -52,7 +52,7 @@ impl Replay {
         Ok(Self { lines: all })
     }
 
-    /// What came at a time.
+    /// Arrivals up to a time.
     fn at(&mut self, now: i64) -> Vec<Arrival> {
         let mut all = Vec::new();
         while self.lines.front().is_some_and(|l| l.0 <= now) {

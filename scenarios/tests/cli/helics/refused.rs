@@ -1,4 +1,4 @@
-//! What `check` refuses, without a federation.
+//! Mistakes that `check` finds without a federation.
 use super::folder;
 use std::fs;
 
