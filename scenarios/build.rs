@@ -2,8 +2,9 @@
 use std::{env, fs, path::Path, process::Command};
 
 /// Features by the names of their variables.
-const FEATURES: [(&str, &str); 5] = [
+const FEATURES: [(&str, &str); 6] = [
     ("CARGO_FEATURE_FMI", "fmi"),
+    ("CARGO_FEATURE_HELICS", "helics"),
     ("CARGO_FEATURE_MOSAIK", "mosaik"),
     ("CARGO_FEATURE_PARQUET", "parquet"),
     ("CARGO_FEATURE_STUDY", "study"),

@@ -150,6 +150,10 @@ fn root() -> Vec<(&'static str, Json)> {
         ("template", json!({ "type": "object", "additionalProperties": reference("template") })),
         ("connections", reference("connections")),
         ("link", json!({ "type": "array", "items": reference("link") })),
+        (
+            "federate",
+            described(&["object"], "a federation of HELICS in which the scenario takes part"),
+        ),
         ("coupling", reference("coupling")),
         ("plot", json!({ "type": "array", "items": reference("plot") })),
     ]

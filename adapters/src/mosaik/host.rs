@@ -1,9 +1,9 @@
 //! The calls of the mosaik protocol to one simulator, and what is served back to it.
 use super::{
     meta::MetaError,
-    process::{Process, StartError},
     wire::{Frame, Wire, WireError, start},
 };
+use crate::child::{Process, StartError};
 use serde_json::{Map, Value as Json, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -156,7 +156,7 @@ impl Awaited {
                 let listener = TcpListener::bind("127.0.0.1:0").map_err(HostError::Listen)?;
                 listener.set_nonblocking(true).map_err(HostError::Listen)?;
                 let address = listener.local_addr().map_err(HostError::Listen)?.to_string();
-                let process = Some(Process::start(command, &address, folder)?);
+                let process = Some(Process::start(command, &[("{address}", &address)], folder)?);
                 Ok(Self { process, listener: Some(listener), address })
             }
         }

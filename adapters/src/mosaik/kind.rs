@@ -90,7 +90,7 @@ impl Builder<'_> {
             (false, false) => {
                 self.wrong("connect", "both `command` and `connect`", "remove one of them");
             }
-            (false, true) if super::process::words(command, "").is_none() => {
+            (false, true) if crate::child::words(command, &[]).is_none() => {
                 let help = "close its quotes, and name a program first";
                 self.wrong("command", "`command` cannot be divided into words", help);
             }

@@ -1,6 +1,6 @@
 //! Simulators of the mosaik world as units: Superdense is the host, without mosaik.
 //!
-//! Frames ([`wire`]), the simulator's process ([`process`]), what it tells of itself ([`meta`]) and the
+//! Frames ([`wire`]), the simulator's process (in `child`), what it tells of itself ([`meta`]) and the
 //! calls of the protocol ([`host`]) know nothing of units. What a scenario says is read in
 //! [`layout`]; [`unit`] is the atomic model, [`begin`] its first moments, and [`kind`] the unit kind `mosaik`.
 //!
@@ -22,7 +22,6 @@ mod json;
 pub mod kind;
 mod layout;
 mod meta;
-mod process;
 mod unit;
 mod wire;
 

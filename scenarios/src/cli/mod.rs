@@ -4,6 +4,8 @@
 mod catalogue;
 mod check;
 mod compare;
+#[cfg(feature = "helics")]
+mod federation;
 #[cfg(feature = "fmi")]
 mod fmu;
 mod graph;
@@ -94,6 +96,10 @@ enum Command {
     },
     /// Run every figure and table of the papers that this program implements.
     Reproduce(ReproduceOptions),
+    /// Check a federation that a scenario takes part in, or compare the records of two runs.
+    #[cfg(feature = "helics")]
+    #[command(subcommand)]
+    Federation(federation::FederationCommand),
     /// Tell about an FMU, without loading its binary.
     #[cfg(feature = "fmi")]
     #[command(subcommand)]
@@ -189,6 +195,8 @@ fn commands() -> ExitCode {
         Command::New { name, force } => new::write(&console, &name, force),
         Command::Resume { from } => run::resume(&console, &from),
         Command::Reproduce(options) => reproduce::reproduce(&console, &options),
+        #[cfg(feature = "helics")]
+        Command::Federation(command) => federation::federation(&console, &command),
         #[cfg(feature = "fmi")]
         Command::Fmu(command) => fmu::fmu(&console, &command),
         #[cfg(feature = "study")]

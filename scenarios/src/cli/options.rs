@@ -110,6 +110,10 @@ pub(super) struct RunOptions {
     /// or say why that cannot be.
     #[arg(long, value_name = "BAR", value_parser = seconds, allow_hyphen_values = true)]
     pub tighten: Option<f64>,
+    /// Run without the federation, fed with what came in another run, whose output directory this is.
+    #[cfg(feature = "helics")]
+    #[arg(long, value_name = "DIR")]
+    pub replay: Option<PathBuf>,
     /// How every value sent on a recorded output is written.
     #[arg(long, value_enum, default_value_t)]
     pub trajectory: Format,

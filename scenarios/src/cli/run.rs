@@ -33,7 +33,7 @@ use superdense_kernel::error::RunError;
 pub(super) fn run(console: &Console, options: &RunOptions) -> Done {
     let began = Instant::now();
     let settings = options.settings()?;
-    let plan = plan_of(&settings)?;
+    let plan = planned(options, &settings)?;
     if settings.trajectory != Format::Csv && plan.plots.iter().any(|p| p.is_of_events(&plan)) {
         console.remark(
             "note: timelines, and distributions of events, stay empty: they are drawn from \
@@ -96,6 +96,31 @@ pub(super) fn resume(console: &Console, from: &Path) -> Done {
     let session =
         Session::resume(checkpoint, plan, settings, pulse.clone()).map_err(Stop::before)?;
     go(console, session.since(began), &pulse)
+}
+
+/// The plan, with the record that takes the place of its federation.
+#[cfg(feature = "helics")]
+fn planned(options: &RunOptions, settings: &Settings) -> Result<Plan, Stop> {
+    let mut plan = plan_of(settings)?;
+    if let Some(dir) = &options.replay {
+        super::federation::replay(&mut plan, dir)?;
+    }
+    let unfit = [
+        ("--verify", options.verify),
+        ("--tighten", options.tighten.is_some()),
+        ("--ties", options.ties.is_some()),
+        ("--checkpoint-every", options.checkpoint_every.is_some()),
+    ];
+    if let Some((name, _)) = unfit.iter().find(|u| u.1 && plan.federate.is_some()) {
+        let why = "a run in a federation is made once, and its peers do not go back; leave it out";
+        return Err(Stop::usage(format!("{name}: {why}")));
+    }
+    Ok(plan)
+}
+
+#[cfg(not(feature = "helics"))]
+fn planned(_: &RunOptions, settings: &Settings) -> Result<Plan, Stop> {
+    plan_of(settings)
 }
 
 pub(super) fn plan_of(settings: &Settings) -> Result<Plan, Stop> {

@@ -22,6 +22,9 @@ pub struct Summary {
     /// Why the run ended before its stop time, if a unit asked for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
+    /// `fault` where the run did not come to its end because a federate or a broker was lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<&'static str>,
     /// Simulation cycles.
     pub cycles: u64,
     /// Internal transitions.

@@ -205,7 +205,8 @@ impl Results {
         self.save(&manifest)?;
         let mut made = Vec::new();
         for (name, header) in tables {
-            made.push(Table::create(&self.dir.join(name), header)?);
+            self.folders_of(name)?;
+            made.push(Table::create(&self.dir, name, header)?);
         }
         made.try_into().map_err(|_| OutputError::refused(&self.dir, "a table is missing"))
     }
@@ -218,7 +219,7 @@ impl Results {
         let file = self.dir.join(name);
         let entry = self.manifest().files.get(name).cloned();
         let missing = || OutputError::refused(&file, "is no table of the run; start a new run");
-        Table::reopen(&file, &entry.ok_or_else(missing)?)
+        Table::reopen(&self.dir, name, &entry.ok_or_else(missing)?)
     }
 
     /// Tells how far tables have come.

@@ -28,6 +28,8 @@ enum Sink {
 #[derive(Debug)]
 pub struct Table {
     path: PathBuf,
+    /// In the manifest.
+    name: String,
     sink: Sink,
     lines: String,
     length: u64,
@@ -36,13 +38,14 @@ pub struct Table {
 }
 
 impl Table {
-    /// A new file with a header line; there must be none of its name.
+    /// A new file in a directory with a header line; there must be none of its name.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn create(path: &Path, header: &str) -> Result<Self, OutputError> {
+    pub fn create(dir: &Path, name: &str, header: &str) -> Result<Self, OutputError> {
+        let path = &dir.join(name);
         let file = File::create_new(path).map_err(OutputError::at(path))?;
-        let mut table = Self::on(path, Sink::File(file), 0, Sha256::new());
+        let mut table = Self::on((path, name), Sink::File(file), 0, Sha256::new());
         table.line(|text| text.push_str(header));
         table.flush()?;
         Ok(table)
@@ -51,7 +54,7 @@ impl Table {
     /// A table in memory, with a header line; without one, a table that nobody wants.
     pub fn in_memory(header: Option<&str>) -> Self {
         let sink = header.map_or(Sink::Nobody, |header| Sink::Memory(format!("{header}\n")));
-        Self::on(Path::new(""), sink, 0, Sha256::new())
+        Self::on((Path::new(""), ""), sink, 0, Sha256::new())
     }
 
     /// The text of a table in memory.
@@ -67,7 +70,8 @@ impl Table {
     ///
     /// # Errors
     /// When it was something else, or cannot be written.
-    pub fn reopen(path: &Path, entry: &Entry) -> Result<Self, OutputError> {
+    pub fn reopen(dir: &Path, name: &str, entry: &Entry) -> Result<Self, OutputError> {
+        let path = &dir.join(name);
         let Some(sum) = entry.sum(path)? else {
             return Err(OutputError::refused(path, "was changed; restore it, or start a new run"));
         };
@@ -78,13 +82,14 @@ impl Table {
             Ok(file)
         };
         let file = reopen().map_err(OutputError::at(path))?;
-        Ok(Self::on(path, Sink::File(file), entry.bytes, sum))
+        Ok(Self::on((path, name), Sink::File(file), entry.bytes, sum))
     }
 
-    fn on(path: &Path, sink: Sink, length: u64, sum: Sha256) -> Self {
+    fn on((path, name): (&Path, &str), sink: Sink, length: u64, sum: Sha256) -> Self {
         let room = if let Sink::File(_) = sink { BUFFER + 1024 } else { 0 };
         let lines = String::with_capacity(room);
-        Self { path: path.to_owned(), sink, lines, length, sum, failed: None }
+        let name = name.to_owned();
+        Self { path: path.to_owned(), name, sink, lines, length, sum, failed: None }
     }
 
     /// Adds a line. A failure to write is reported by the next [`Table::flush`].
@@ -134,7 +139,6 @@ impl Table {
         if let Sink::File(file) = &self.sink {
             file.sync_data().map_err(OutputError::at(&self.path))?;
         }
-        let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok((name, Entry::so_far(self.length, &self.sum, grows)))
+        Ok((self.name.clone(), Entry::so_far(self.length, &self.sum, grows)))
     }
 }

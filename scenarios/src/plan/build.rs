@@ -48,6 +48,10 @@ fn visit(tree: &Tree, group: u32, n: &mut Numbering) {
     for (_, body) in order {
         match body {
             Body::Group(inner) => visit(tree, inner, n),
+            // The federation is none of the model's units.
+            Body::Unit(u) if group == 0 && is_outside(tree, body) => {
+                n.number[u as usize] = u32::MAX;
+            }
             Body::Unit(u) => {
                 let unit = &tree.units[u as usize];
                 n.number[u as usize] = n.infos.len() as u32;
@@ -63,6 +67,11 @@ fn visit(tree: &Tree, group: u32, n: &mut Numbering) {
     }
 }
 
+fn is_outside(tree: &Tree, body: Body) -> bool {
+    let outside = tree.outside().and_then(|c| tree.groups[0].children[c as usize].members.first());
+    outside == Some(&body)
+}
+
 /// Builds the model; mistakes of units are reported.
 pub(super) fn model(
     tree: &Tree,
@@ -72,7 +81,13 @@ pub(super) fn model(
 ) -> Coupled<Value> {
     let mut builder = Builder::new(tree, numbering, session);
     builder.wiring.mark(results, tree);
-    builder.group(0)
+    let Some(child) = tree.outside() else { return builder.group(0) };
+    let Some(&Body::Unit(unit)) = tree.groups[0].children[child as usize].members.first() else {
+        return builder.group(0);
+    };
+    // Outputs of the federation are inputs of the model.
+    let Ports { inputs, outputs } = (*tree.units[unit as usize].ports).clone();
+    builder.without(Some((child, &Ports { inputs: outputs, outputs: inputs })), 0)
 }
 
 /// Facts about the units that follow from the wires.
@@ -179,7 +194,7 @@ impl<'a> Builder<'a> {
         self.without(None, at)
     }
 
-    /// The units of a group, or, for a trial, with ports in the place of their `master`, a child.
+    /// The units of a group, or, for a trial and in a federation, with ports in the place of their `master`, a child.
     fn without(&self, master: Option<(u32, &Ports)>, at: u32) -> Coupled<Value> {
         let g = &self.tree.groups[at as usize];
         let mut model = Coupled::new();
@@ -335,6 +350,9 @@ impl<'a> Builder<'a> {
     /// Builds one member of each array only, to find the mistakes of units in a wrong scenario.
     fn check(&self, at: u32) {
         for (number, child) in (0u32..).zip(&self.tree.groups[at as usize].children) {
+            if at == 0 && self.tree.outside() == Some(number) {
+                continue;
+            }
             match child.members.first() {
                 Some(&Body::Group(inner)) => self.check(inner),
                 Some(&Body::Unit(u)) => {

@@ -39,6 +39,7 @@ pub(super) const ROOT_KEYS: &[&str] = &[
     "link",
     "coupling",
     "plot",
+    "federate",
 ];
 const TEMPLATE_KEYS: &[&str] =
     &["description", "parameters", "inputs", "outputs", "unit", "connections", "link", "coupling"];
@@ -95,6 +96,9 @@ pub(super) struct GroupDecl {
     pub connections: Vec<Connection>,
     pub links: Vec<LinkDecl>,
     pub coupling: Option<CouplingDecl>,
+    /// The federation, of the scenario itself.
+    #[cfg(feature = "helics")]
+    pub federate: Option<super::federate::FederateDecl>,
     /// Some connections could not be read.
     pub unread: bool,
 }
@@ -117,7 +121,8 @@ pub(super) fn declare(root: &Table, session: &Session) -> Declarations {
             templates.insert(name.value.clone(), (name.span.clone(), Rc::new(d.group(table))));
         }
     }
-    let group = d.group(root);
+    let mut group = d.group(root);
+    d.federate(root, &mut group);
     Declarations { root: Rc::new(group), templates }
 }
 
@@ -201,6 +206,36 @@ impl Declarer<'_> {
         }
         group.coupling = coupling::declared(table, self.session);
         group
+    }
+
+    /// The federation, with connections to its ports.
+    #[cfg(feature = "helics")]
+    fn federate(&self, root: &Table, group: &mut GroupDecl) {
+        let Some((decl, connections)) = super::federate::declare(root, self.session) else {
+            return;
+        };
+        if let Some(unit) = group.units.iter().find(|u| u.name.value == "federate") {
+            let message = "a federate cannot have a unit of the name `federate`";
+            let mistake = Mistake::new("duplicate-name", &unit.name.span, message);
+            self.report(mistake.help("rename the unit"));
+            return;
+        }
+        if group.coupling.is_some() {
+            let message = "the units of a [coupling] are connected to a federation directly";
+            let mistake = Mistake::new("federate", &decl.span, message);
+            self.report(mistake.help("put these units and their [coupling] into a template"));
+            return;
+        }
+        group.connections.extend(connections);
+        group.federate = Some(decl);
+    }
+
+    #[cfg(not(feature = "helics"))]
+    fn federate(&self, root: &Table, _: &mut GroupDecl) {
+        if let Some(node) = root.get("federate") {
+            let mistake = Mistake::new("federate", &node.span, "this build knows no federations");
+            self.report(mistake.help("build with --features helics"));
+        }
     }
 
     fn unit(&self, name: &Located<String>, table: &Table) -> UnitDecl {

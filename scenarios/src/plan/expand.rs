@@ -77,6 +77,10 @@ impl Expander<'_> {
         let group = &mut self.tree.groups[at as usize];
         group.declared = children.len();
         group.children = children;
+        #[cfg(feature = "helics")]
+        if let Some(federate) = &decl.federate {
+            super::federate::insert(&mut self.tree, federate, self.session);
+        }
         let inputs = decl.inputs.iter().filter_map(|p| self.port(at, p, true)).collect();
         let outputs = decl.outputs.iter().filter_map(|p| self.port(at, p, false)).collect();
         let group = &mut self.tree.groups[at as usize];

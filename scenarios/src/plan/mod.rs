@@ -13,6 +13,8 @@ mod digest;
 mod drivers;
 mod evaluate;
 mod expand;
+#[cfg(feature = "helics")]
+pub mod federate;
 mod foresee;
 mod functions;
 pub mod graph;
@@ -108,6 +110,9 @@ pub struct Plan {
     /// Digest of everything that decides the trace: units, parameters, connections, resolution
     /// and seed, but not what is sampled, recorded or plotted.
     pub plan_hash: u64,
+    /// How the scenario takes part in a federation, if it does.
+    #[cfg(feature = "helics")]
+    pub federate: Option<federate::Federate>,
     /// The model.
     pub model: Coupled<Value>,
 }
@@ -388,13 +393,13 @@ fn override_keys(overrides: &Overrides, root: &mut Table, session: &mut Session)
     }
 }
 
-fn plan<T>(
+/// The document with the options of the command line, and its own time to stop.
+fn document(
     file: &Path,
     sets: &[(String, String)],
     overrides: &Overrides,
     session: &mut Session,
-    more: impl FnOnce(&Tree, &Session) -> T,
-) -> Option<(Plan, T)> {
+) -> Option<(Table, Option<document::Node>)> {
     let mut root =
         read::read((file, overrides.text.as_deref()), &mut session.sources, &session.sink)?;
     if session.sink.mistakes_of("syntax") {
@@ -409,6 +414,17 @@ fn plan<T>(
     if let Some(study) = &overrides.study {
         read::join_results(study, &mut root, &mut session.sources, &session.sink);
     }
+    Some((root, stop))
+}
+
+fn plan<T>(
+    file: &Path,
+    sets: &[(String, String)],
+    overrides: &Overrides,
+    session: &mut Session,
+    more: impl FnOnce(&Tree, &Session) -> T,
+) -> Option<(Plan, T)> {
+    let (root, stop) = document(file, sets, overrides, session)?;
     settings::basics(&root, overrides.finer_ticks, session);
     session.tighten = overrides.tighten.unwrap_or(1.0);
     session.second_family = overrides.second_family;
@@ -424,6 +440,8 @@ fn plan<T>(
     let (record, plots) = record::results(&root, &tree, session);
     let limits = (settings.stop, overrides.until.is_some());
     let results = result::results(&root, (&tree, &measures), limits, session);
+    #[cfg(feature = "helics")]
+    let federate = federate::federate(&tree, settings.stop, session);
     let numbering = build::number(&tree);
     if !session.sink.is_empty() {
         build::check(&tree, &numbering, session);
@@ -454,6 +472,8 @@ fn plan<T>(
         couplings: policies::masters(&tree, session),
         links: tree.links.into_iter().map(|l| l.name).collect(),
         warnings: session.warnings(),
+        #[cfg(feature = "helics")]
+        federate,
         model,
     };
     Some((plan, more))

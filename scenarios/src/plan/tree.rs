@@ -91,6 +91,9 @@ pub(super) struct Tree {
     pub units: Vec<Unit>,
     pub groups: Vec<Group>,
     pub links: Vec<LinkInstance>,
+    /// The federation as a unit of the top.
+    #[cfg(feature = "helics")]
+    pub federate: Option<super::federate::Joint>,
     /// Wires of all groups, for the size limit.
     pub wires: usize,
 }
@@ -134,6 +137,14 @@ impl Group {
 }
 
 impl Tree {
+    /// The child of the top in whose place ports of the model stand.
+    pub(super) fn outside(&self) -> Option<u32> {
+        #[cfg(feature = "helics")]
+        return self.federate.as_ref().map(|f| f.child);
+        #[cfg(not(feature = "helics"))]
+        None
+    }
+
     /// Inputs or outputs of an instance: name and specification.
     pub(super) fn ports(&self, body: Body, input: bool) -> Vec<&PortSpec> {
         match body {

@@ -1,4 +1,6 @@
 //! A run without its files: the simulation, what observes it, and how far it is.
+#[cfg(feature = "helics")]
+use super::federation::Federation;
 use super::{
     Failure,
     checkpoint::Identity,
@@ -19,6 +21,8 @@ use crate::{
     },
     result::evaluation::Evaluation,
 };
+#[cfg(feature = "helics")]
+use std::path::Path;
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
@@ -114,6 +118,8 @@ pub(super) type End = (i64, Option<String>);
 /// A simulation with what observes it.
 pub(super) struct Run {
     pub plan: Plan,
+    #[cfg(feature = "helics")]
+    pub federation: Option<Federation>,
     pub sim: Simulation<Value>,
     recorder: Arc<Mutex<Recorder>>,
     sampler: Sampler,
@@ -155,7 +161,34 @@ impl Run {
         sim.measure(stopwatch.clone());
         let driver = Driver::new(executor, plan.partition.of(&sim), plan.stop);
         let sampled = -1;
-        Self { plan, sim, recorder, sampler, signals, samples, sampled, pulse, stopwatch, driver }
+        Self {
+            plan,
+            #[cfg(feature = "helics")]
+            federation: None,
+            sim,
+            recorder,
+            sampler,
+            signals,
+            samples,
+            sampled,
+            pulse,
+            stopwatch,
+            driver,
+        }
+    }
+
+    /// Makes the run a federate, if the plan says so.
+    ///
+    /// # Errors
+    /// A record to be replayed that cannot be read.
+    #[cfg(feature = "helics")]
+    pub(super) fn federate(
+        &mut self,
+        folder: Option<&Path>,
+        records: [Table; 2],
+    ) -> Result<(), Failure> {
+        self.federation = Federation::new(&self.plan, &mut self.sim, folder, &self.pulse, records)?;
+        Ok(())
     }
 
     pub(super) fn recorder(&self) -> MutexGuard<'_, Recorder> {
@@ -178,8 +211,43 @@ impl Run {
     /// The last tick and why it came early; nothing when interrupted.
     ///
     /// # Errors
-    /// When the simulation or `pause` fails.
+    /// When the simulation, its federation or `pause` fails.
     pub(super) fn simulate(
+        &mut self,
+        pause: &mut dyn FnMut(&mut Self) -> Result<(), Failure>,
+    ) -> Result<Option<End>, Failure> {
+        let ended = self.slices(pause);
+        #[cfg(feature = "helics")]
+        if let Some(federation) = &mut self.federation {
+            match &ended {
+                Ok(Some(_)) => federation.end()?,
+                Ok(None) => federation.abandon("it was interrupted"),
+                Err(failure) => federation.abandon(&failure.to_string()),
+            }
+        }
+        ended
+    }
+
+    /// The tick up to which the run may go; nothing when interrupted.
+    fn bound(&mut self) -> Result<Option<i64>, Failure> {
+        #[cfg(feature = "helics")]
+        if let Some(federation) = &mut self.federation {
+            return federation.bound(&mut self.sim);
+        }
+        Ok(Some(i64::MAX))
+    }
+
+    /// The run has come through a tick.
+    fn came(&mut self, tick: i64) {
+        #[cfg(feature = "helics")]
+        if let Some(federation) = &mut self.federation {
+            federation.reached = tick;
+        }
+        #[cfg(not(feature = "helics"))]
+        let _ = tick;
+    }
+
+    fn slices(
         &mut self,
         pause: &mut dyn FnMut(&mut Self) -> Result<(), Failure>,
     ) -> Result<Option<End>, Failure> {
@@ -190,8 +258,9 @@ impl Run {
             if self.pulse.interrupted() {
                 return Ok(None);
             }
+            let Some(bound) = self.bound()? else { return Ok(None) };
             let due = self.next_sample();
-            let limit = due.min(reached.saturating_add(slice)).min(stop);
+            let limit = due.min(reached.saturating_add(slice)).min(stop).min(bound);
             let begun = Instant::now();
             let ran = self.driver.run_through(&mut self.sim, limit);
             match ran.map_err(|e| self.failure(e))? {
@@ -207,6 +276,7 @@ impl Run {
                 }
                 Ended::Reached | Ended::Idle => reached = limit,
             }
+            self.came(limit);
             self.evaluate(limit);
             // Workers part and come home in every slice.
             if self.driver.executor().method != Method::Sequential && begun.elapsed() < BRISK {
@@ -301,6 +371,10 @@ impl Run {
             memory.notes.extend(doubts);
             lines
         };
+        #[cfg(feature = "helics")]
+        if let Some(federation) = &self.federation {
+            self.recorder().memory.notes.extend(federation.notes());
+        }
         let counts = self.sim.counts();
         let units = UnitStatistics::from_sums(&self.sim.statistics());
         let (events, notes) = {
@@ -313,6 +387,7 @@ impl Run {
             seed: self.plan.seed,
             end_time: reports::decimal(&self.plan.resolution.format(end)),
             stopped,
+            ended: None,
             cycles: counts.cycles,
             internal: counts.internal,
             external: counts.external,

@@ -7,6 +7,8 @@
 pub mod checkpoint;
 mod core;
 pub mod executor;
+#[cfg(feature = "helics")]
+pub mod federation;
 pub mod memory;
 pub mod pulse;
 mod recorder;
@@ -83,6 +85,9 @@ pub enum Failure {
         /// When, in seconds since the start, if the run had begun.
         seconds: Option<f64>,
     },
+    /// The federation failed, or what goes between it and the run does not fit.
+    #[error("{0}")]
+    Federation(String),
     /// A recorded value is not finite.
     #[error("{0}")]
     NotFinite(String),

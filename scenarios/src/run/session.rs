@@ -1,4 +1,6 @@
 //! One run with its files, from start or checkpoint to end, interruption or failure.
+#[cfg(feature = "helics")]
+use super::federation::{HEADER, INBOUND, OUTBOUND};
 use super::{
     Failure, LISTED, Outcome, Report, Settings,
     checkpoint::{Checkpoint, Identity},
@@ -12,7 +14,7 @@ use crate::{
     Plan,
     output::{
         directory::{CHECKPOINT, SUMMARY},
-        reports::{self, Performance},
+        reports::{self, Performance, Summary},
         results::Results,
         trajectory::{Mark, Trajectory},
     },
@@ -75,6 +77,8 @@ impl Session {
         let tables = (events, samples, trajectory);
         let how = (files.settings.executor, pulse);
         let mut this = Self { run: Run::new(plan, built, tables, None, how), files };
+        #[cfg(feature = "helics")]
+        this.federate()?;
         if this.files.settings.checkpoint_every.is_some() {
             this.files.checkpoint(&mut this.run)?;
         }
@@ -92,6 +96,11 @@ impl Session {
         settings: Settings,
         pulse: Pulse,
     ) -> Result<Self, Failure> {
+        #[cfg(feature = "helics")]
+        if plan.federate.is_some() {
+            let why = "a run in a federation does not go on from a checkpoint, as its peers cannot; start it again";
+            return Err(Failure::Mismatch(why.into()));
+        }
         let mut built = build(&mut plan, settings.event_list)?;
         if let Some(why) = built.identity.difference(&checkpoint.identity) {
             return Err(Failure::Mismatch(why));
@@ -111,6 +120,18 @@ impl Session {
         files.earlier_seconds = checkpoint.wall_seconds;
         files.earlier_transitions = run.transitions();
         Ok(Self { run, files })
+    }
+
+    /// Makes the run a federate, with its records, if the plan says so.
+    #[cfg(feature = "helics")]
+    fn federate(&mut self) -> Result<(), Failure> {
+        if self.run.plan.federate.is_none() {
+            return Ok(());
+        }
+        let results = &self.files.results;
+        let [inbound, outbound] = [INBOUND, OUTBOUND].map(|name| (name, HEADER));
+        let records = results.tables([inbound, outbound])?;
+        self.run.federate(Some(results.dir()), records)
     }
 
     /// The run with an earlier beginning: what was set up before it counts as its wall time.
@@ -152,10 +173,13 @@ impl Session {
             files.flush(run)?;
             files.sync(run, ended.is_ok())?;
         }
+        if let Err(Failure::Federation(_)) = &ended {
+            files.fault(run)?;
+        }
         match ended? {
             Some(end) => Ok(Outcome::Done(Box::new(files.finish(run, end)?))),
             None => {
-                let checkpoint = files.checkpoint(run).map_err(|e| e.to_string());
+                let checkpoint = files.interrupted(run);
                 let at = run.plan.resolution.format(run.sim.now().ticks);
                 Ok(Outcome::Interrupted { at, checkpoint })
             }
@@ -219,6 +243,22 @@ impl Files {
         Ok(())
     }
 
+    /// The checkpoint of an interrupted run, or why there is none.
+    fn interrupted(&mut self, run: &mut Run) -> Result<PathBuf, String> {
+        #[cfg(feature = "helics")]
+        if run.federation.is_some() {
+            return Err("a run in a federation does not go on from one".into());
+        }
+        self.checkpoint(run).map_err(|e| e.to_string())
+    }
+
+    /// The facts of a run whose federation failed.
+    fn fault(&mut self, run: &mut Run) -> Result<(), Failure> {
+        let end = run.sim.now().ticks;
+        let summary = Summary { ended: Some("fault"), ..run.summary((end, None)) };
+        Ok(self.results.put(&[(SUMMARY, &reports::to_json(&summary))])?)
+    }
+
     /// Makes the tables durable, tells the manifest how far they are, and returns where the trajectory
     /// stands.
     fn sync(&mut self, run: &mut Run, grows: bool) -> Result<Mark, Failure> {
@@ -227,7 +267,14 @@ impl Files {
             let mut recorder = run.recorder();
             (recorder.events.sync(grows)?, recorder.trajectory.sync(grows)?)
         };
-        self.results.note([samples, events].into_iter().chain(trajectory))?;
+        #[cfg(feature = "helics")]
+        let records = {
+            let records = run.federation.iter_mut().flat_map(|f| f.records());
+            records.map(|record| record.sync(grows)).collect::<Result<Vec<_>, _>>()?
+        };
+        #[cfg(not(feature = "helics"))]
+        let records = Vec::new();
+        self.results.note([samples, events].into_iter().chain(records).chain(trajectory))?;
         Ok(mark)
     }
 

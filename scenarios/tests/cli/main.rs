@@ -14,6 +14,8 @@ mod files;
 mod foreign;
 mod graph;
 mod grid;
+#[cfg(all(feature = "helics", target_os = "linux"))]
+mod helics;
 mod iteration;
 mod library;
 mod nested;

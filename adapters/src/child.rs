@@ -1,4 +1,4 @@
-//! The process of a simulator: how it is started, what it said last, and how it ends.
+//! The process of a simulator or a federate: how it is started, what it said last, and how it ends.
 use crate::process::{ended, kill};
 use std::{
     collections::VecDeque,
@@ -24,9 +24,9 @@ const GRACE: Duration = Duration::from_secs(5);
 
 type Lines = Arc<Mutex<VecDeque<String>>>;
 
-/// A running simulator; killed where it is dropped.
+/// A running program; killed where it is dropped.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(crate) struct Process {
     child: Child,
     lines: Lines,
     reader: Option<JoinHandle<()>>,
@@ -34,7 +34,7 @@ pub(super) struct Process {
 
 /// Why a process could not be started.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum StartError {
+pub(crate) enum StartError {
     /// The command has an open quote, or no words.
     #[error("`command` cannot be divided into words: close its quotes, and name a program first")]
     Words,
@@ -49,25 +49,29 @@ pub(super) enum StartError {
 }
 
 /// The words of a command, divided as a shell divides them (quotes, backslashes), with no other
-/// meaning of a shell; `{address}` is where the simulator has to connect to.
-pub(super) fn words(command: &str, address: &str) -> Option<Vec<String>> {
-    let words = shlex::split(command)?;
-    let words: Vec<String> = words.iter().map(|w| w.replace("{address}", address)).collect();
+/// meaning of a shell; names in braces, such as `{address}`, stand for what is paired with them.
+pub(crate) fn words(command: &str, names: &[(&str, &str)]) -> Option<Vec<String>> {
+    let filled = |word: String| names.iter().fold(word, |word, (name, is)| word.replace(name, is));
+    let words: Vec<String> = shlex::split(command)?.into_iter().map(filled).collect();
     words.first().is_some_and(|w| !w.is_empty()).then_some(words)
 }
 
 impl Process {
-    /// Starts a simulator in a folder. What it prints goes to our error output, so that it does not
+    /// Starts a program in a folder. What it prints goes to our error output, so that it does not
     /// mix with results.
-    pub(super) fn start(command: &str, address: &str, folder: &Path) -> Result<Self, StartError> {
-        let words = words(command, address).ok_or(StartError::Words)?;
+    pub(crate) fn start(
+        command: &str,
+        names: &[(&str, &str)],
+        folder: &Path,
+    ) -> Result<Self, StartError> {
+        let words = words(command, names).ok_or(StartError::Words)?;
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).stdin(Stdio::null()).stderr(Stdio::piped());
         command.stdout(Stdio::from(std::io::stderr()));
         if !folder.as_os_str().is_empty() {
             command.current_dir(folder);
         }
-        // Ctrl-C is for us: the simulator is told to stop, and writes its files.
+        // Ctrl-C is for us: the program is told to stop, and writes its files.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let refused = |why| StartError::Refused { program: words[0].clone(), why };
@@ -81,12 +85,12 @@ impl Process {
     }
 
     /// How it ended, if it ends within so long.
-    pub(super) fn ended(&mut self, within: Duration) -> Option<ExitStatus> {
+    pub(crate) fn ended(&mut self, within: Duration) -> Option<ExitStatus> {
         ended(&mut self.child, within)
     }
 
     /// Its last lines, once all is read if it has ended.
-    pub(super) fn last_lines(&mut self, ended: bool) -> Vec<String> {
+    pub(crate) fn last_lines(&mut self, ended: bool) -> Vec<String> {
         let deadline = Instant::now() + Duration::from_millis(200);
         let reading = |r: &Option<JoinHandle<()>>| r.as_ref().is_some_and(|r| !r.is_finished());
         while ended && reading(&self.reader) && Instant::now() < deadline {
@@ -96,7 +100,7 @@ impl Process {
     }
 
     /// Waits for its end after `stop`, then kills it.
-    pub(super) fn end(&mut self, grace: bool) {
+    pub(crate) fn end(&mut self, grace: bool) {
         if self.ended(if grace { GRACE } else { Duration::ZERO }).is_none() {
             kill(&mut self.child);
         }
@@ -131,21 +135,22 @@ mod tests {
 
     #[test]
     fn commands_are_divided_without_a_shell() {
-        let all = words("py -m 'my sim' \"{address}\" $HOME;x", "localhost:5555").unwrap();
+        let all = words("py -m 'my sim' \"{address}\" $HOME;x", &[("{address}", "localhost:5555")])
+            .unwrap();
         assert_eq!(all, ["py", "-m", "my sim", "localhost:5555", "$HOME;x"]);
-        assert_eq!(words("python3 'open", ""), None);
-        assert_eq!(words("  ", ""), None);
-        assert_eq!(words("''", ""), None);
+        assert_eq!(words("python3 'open", &[]), None);
+        assert_eq!(words("  ", &[]), None);
+        assert_eq!(words("''", &[]), None);
     }
 
     #[test]
     fn the_end_and_the_last_words_are_known() {
         let command = "sh -c 'for i in 1 2 3; do echo line $i >&2; done; exit 7'";
-        let mut process = Process::start(command, "", Path::new("")).unwrap();
+        let mut process = Process::start(command, &[], Path::new("")).unwrap();
         let status = process.ended(Duration::from_secs(10)).unwrap();
         assert_eq!(status.code(), Some(7));
         assert_eq!(process.last_lines(true), ["line 1", "line 2", "line 3"]);
-        let none = Process::start("no-such-program-here", "", Path::new("")).unwrap_err();
+        let none = Process::start("no-such-program-here", &[], Path::new("")).unwrap_err();
         assert!(none.to_string().contains("no-such-program-here"), "{none}");
     }
 }

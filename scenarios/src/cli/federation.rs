@@ -1,0 +1,87 @@
+//! `federation`.
+use super::{
+    Done,
+    options::PlanOptions,
+    report::{Console, Stop, columns},
+};
+use clap::Subcommand;
+use serde_json::json;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use superdense::{
+    Plan, load,
+    run::{federation, pulse::Pulse},
+};
+use superdense_adapters::helics::Federation;
+
+/// Commands about federations.
+#[derive(Debug, Subcommand)]
+pub(super) enum FederationCommand {
+    /// Join the federation of a scenario, tell all that does not fit, and leave without a run.
+    Check(PlanOptions),
+    /// Tell the first record in which two runs of a federate differ.
+    Diff {
+        /// Output directory of the first run.
+        a: PathBuf,
+        /// Output directory of the second run.
+        b: PathBuf,
+    },
+}
+
+/// `superdense federation …`.
+pub(super) fn federation(console: &Console, command: &FederationCommand) -> Done {
+    match command {
+        FederationCommand::Check(options) => check(console, options),
+        FederationCommand::Diff { a, b } => diff(console, a, b),
+    }
+}
+
+/// Takes the record of a run in the place of the federation.
+pub(super) fn replay(plan: &mut Plan, dir: &Path) -> Done {
+    let name = plan.name.clone();
+    let none =
+        || Stop::usage(format!("--replay: `{name}` takes part in no federation; leave it out"));
+    let federate = plan.federate.as_mut().ok_or_else(none)?;
+    federate.replay = Some(dir.to_owned());
+    Ok(())
+}
+
+fn check(console: &Console, options: &PlanOptions) -> Done {
+    let plan = load(&options.file, &options.set, &options.overrides())?;
+    let Some(federate) = plan.federate else {
+        let why = format!("`{}` takes part in no federation: it has no [federate]", plan.name);
+        return Err(Stop::usage(why));
+    };
+    let pulse = Pulse::start();
+    let _ = pulse.on_interrupt();
+    let (name, count) = (federate.taking.name.clone(), federate.taking.inputs.len());
+    let interrupted = Arc::new(move || pulse.interrupted());
+    let found = Federation::check(federate.taking, interrupted)
+        .map_err(|why| Stop::usage(format!("federate `{name}`: {why}")))?;
+    let status = if found.is_empty() { "ok" } else { "mistakes" };
+    let rows = [vec!["inputs".into(), count.to_string()]];
+    let list: String = found.iter().map(|f| format!("  {f}\n")).collect();
+    let text = match found.len() {
+        0 => format!("{name}: ok\n{}", columns(&rows, &[])),
+        n => format!("{name}: {n} mistakes in the federation\n{list}"),
+    };
+    console.say(&text, || json!({ "status": status, "federate": name, "mistakes": found }));
+    if found.is_empty() { Ok(()) } else { Err(Stop::Unequal) }
+}
+
+fn diff(console: &Console, a: &Path, b: &Path) -> Done {
+    let difference = federation::difference(a, b).map_err(Stop::usage)?;
+    let text = match &difference {
+        None => "equal: what came and what went out\n".to_owned(),
+        Some(d) => format!("{d}\n"),
+    };
+    console.say(&text, || match &difference {
+        None => json!({ "status": "equal" }),
+        Some(d) => {
+            json!({ "status": "different", "record": d.record, "line": d.line, "lines": d.lines })
+        }
+    });
+    if difference.is_none() { Ok(()) } else { Err(Stop::Unequal) }
+}

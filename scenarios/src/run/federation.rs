@@ -1,0 +1,318 @@
+//! A run that takes part in a federation of HELICS.
+//!
+//! **From grant to grant.** At a granted time all that came is one bag at its first micro-step, together with own
+//! events due; the run goes through all micro-steps of that instant; what left is published; the next own event is
+//! asked for. Whoever grants, the federation ([`live`]) or the record of another run ([`replay`]), the run is the same.
+mod convert;
+mod live;
+mod outward;
+mod replay;
+
+pub use replay::{Difference, difference};
+
+use super::{Failure, pulse::Pulse};
+use crate::{
+    Plan,
+    output::{csv, table::Table},
+    plan::federate::{Federate, Heard},
+};
+use outward::Outward;
+use std::path::Path;
+use superdense_adapters::helics::{
+    FederationError,
+    data::Data,
+    federate::{Arrival, Departure, Place},
+    record::{self, Line},
+};
+use superdense_kernel::{
+    Simulation,
+    port::InPort,
+    time::{Resolution, Tag},
+};
+use superdense_models::signal::value::{Flag, Segment, Value};
+
+/// The record of what came.
+pub const INBOUND: &str = "federation/inbound.csv";
+/// The record of what went out.
+pub const OUTBOUND: &str = "federation/outbound.csv";
+/// Header of both.
+pub(super) const HEADER: &str = record::HEADER;
+
+/// The one that grants times.
+trait Outside {
+    /// Begins, and gives what is there at time 0.
+    fn begin(&mut self) -> Result<Vec<Arrival>, FederationError>;
+    /// Takes what goes out now, and gives the time that is granted, at most the one that is asked for, with what came.
+    fn exchange(
+        &mut self,
+        sent: Vec<Departure>,
+        now: i64,
+        next: i64,
+    ) -> Result<(i64, Vec<Arrival>), FederationError>;
+    /// Takes the last values, and leaves.
+    fn leave(&mut self, sent: Vec<Departure>, now: i64) -> Result<(), FederationError>;
+    /// Leaves after an error.
+    fn fail(&mut self, why: &str);
+    /// Remarks.
+    fn notes(&self) -> Vec<String>;
+}
+
+/// The federation of a run.
+pub(super) struct Federation {
+    facts: Federate,
+    outside: Box<dyn Outside>,
+    outward: Outward,
+    /// The last value of each signal that is heard.
+    held: Vec<Option<f64>>,
+    records: [Table; 2],
+    /// Ticks of a nanosecond.
+    nanosecond: i64,
+    /// The last tick of the run.
+    stop: i64,
+    /// The granted time, once the federation has begun.
+    granted: Option<i64>,
+    /// The tick through which the run has come.
+    pub reached: i64,
+    over: bool,
+}
+
+impl Federation {
+    /// The federation of a plan that has one.
+    ///
+    /// # Errors
+    /// A record that cannot be read; ports that are not there.
+    pub(super) fn new(
+        plan: &Plan,
+        sim: &mut Simulation<Value>,
+        folder: Option<&Path>,
+        pulse: &Pulse,
+        records: [Table; 2],
+    ) -> Result<Option<Self>, Failure> {
+        let Some(facts) = plan.federate.clone() else { return Ok(None) };
+        let resolution = plan.resolution;
+        let outside: Box<dyn Outside> = match &facts.replay {
+            None => {
+                let status = folder.map(|f| f.join("federation/status.json"));
+                Box::new(live::Live::new(&facts, status, pulse))
+            }
+            Some(dir) => Box::new(
+                replay::Replay::read(&dir.join(INBOUND), &facts).map_err(Failure::Mismatch)?,
+            ),
+        };
+        let nanosecond = resolution.ticks_per_second() / Resolution::NANO.ticks_per_second();
+        let inputs = facts.inputs.iter().chain(facts.endpoints.iter().filter_map(|e| e.0.as_ref()));
+        let ports =
+            inputs.flat_map(|h| h.ports.iter().copied()).max().map_or(0, |p| usize::from(p) + 1);
+        let outward = Outward::new(&facts, sim, (resolution, nanosecond))?;
+        Ok(Some(Self {
+            facts,
+            outside,
+            outward,
+            held: vec![None; ports],
+            records,
+            nanosecond,
+            stop: plan.stop,
+            granted: None,
+            reached: -1,
+            over: false,
+        }))
+    }
+
+    /// The tick up to which the run may go; where it has come to that, the next one is waited for.
+    ///
+    /// # Errors
+    /// A federation that failed, a value that does not fit; nothing when the run is interrupted.
+    pub(super) fn bound(&mut self, sim: &mut Simulation<Value>) -> Result<Option<i64>, Failure> {
+        let now = match self.granted {
+            None => {
+                let arrivals = match self.outside.begin() {
+                    Ok(arrivals) => arrivals,
+                    Err(why) => return self.failed(why, 0),
+                };
+                self.hear(sim, 0, arrivals)?;
+                self.granted = Some(0);
+                return Ok(Some(0));
+            }
+            Some(granted) => granted,
+        };
+        let limit = now.saturating_mul(self.nanosecond).min(self.stop);
+        if self.reached < limit {
+            return Ok(Some(limit));
+        }
+        let sent = self.tell(now)?;
+        let next = sim.earliest().map_or(self.stop, |e| e.0).min(self.stop);
+        let next = self.up(next).max(now + 1);
+        match self.outside.exchange(sent, now, next) {
+            Ok((granted, arrivals)) => {
+                self.hear(sim, granted, arrivals)?;
+                self.granted = Some(granted);
+                Ok(Some(granted.saturating_mul(self.nanosecond).min(self.stop)))
+            }
+            Err(why) => self.failed(why, now),
+        }
+    }
+
+    /// The nanosecond at or after a tick.
+    fn up(&self, tick: i64) -> i64 {
+        tick.div_euclid(self.nanosecond) + i64::from(tick.rem_euclid(self.nanosecond) > 0)
+    }
+
+    fn failed(&mut self, why: FederationError, now: i64) -> Result<Option<i64>, Failure> {
+        self.over = true;
+        match why {
+            FederationError::Interrupted => Ok(None),
+            why => {
+                let seconds = Resolution::NANO.format(now);
+                let name = &self.facts.taking.name;
+                Err(Failure::Federation(format!("federate `{name}` at {seconds} s: {why}")))
+            }
+        }
+    }
+
+    /// Injects what came, as one bag at its time.
+    fn hear(
+        &mut self,
+        sim: &mut Simulation<Value>,
+        now: i64,
+        arrivals: Vec<Arrival>,
+    ) -> Result<(), Failure> {
+        let at = now.saturating_mul(self.nanosecond);
+        let mut came: Vec<(u16, Value)> = Vec::new();
+        for arrival in arrivals {
+            let heard = match arrival.place {
+                Place::Input(k) => self.facts.inputs.get(k),
+                Place::Endpoint(k) => self.facts.endpoints.get(k).and_then(|e| e.0.as_ref()),
+            };
+            let Some(heard) = heard.cloned() else { continue };
+            self.note(0, now, (at, 0), (&heard.path, &arrival.source), &arrival.data);
+            let values = convert::inwards(&arrival.data, &heard.types);
+            let values = values.map_err(|why| self.misfit(&heard, &arrival, &why))?;
+            came.extend(heard.ports.iter().copied().zip(values));
+        }
+        if now == 0 {
+            let begins = self.facts.inputs.iter().flat_map(|h| h.ports.iter().zip(&h.initial));
+            let begins: Vec<(u16, f64)> = begins.map(|(p, x)| (*p, *x)).collect();
+            for (port, initial) in begins {
+                if !came.iter().any(|(p, _)| *p == port) {
+                    came.push((port, Value::Real(initial)));
+                }
+                self.held[usize::from(port)] = Some(f64::NAN);
+            }
+        }
+        if at > self.stop {
+            return Ok(());
+        }
+        for (port, value) in came {
+            let value = match (self.held[usize::from(port)], &value) {
+                (Some(before), Value::Real(x)) => {
+                    if x.to_bits() == before.to_bits() {
+                        continue;
+                    }
+                    self.held[usize::from(port)] = Some(*x);
+                    let left = if before.is_nan() { *x } else { before };
+                    Value::Segment(Segment::constant(*x, Flag::Jump, left))
+                }
+                _ => value,
+            };
+            sim.inject("", InPort::<Value>::new(port), at, value)?;
+        }
+        Ok(())
+    }
+
+    fn misfit(&self, heard: &Heard, arrival: &Arrival, why: &str) -> Failure {
+        let seconds = Resolution::NANO.format(arrival.at);
+        let (path, source) = (&heard.path, &arrival.source);
+        Failure::Federation(format!("`{path}` at {seconds} s: `{source}` sent {why}"))
+    }
+
+    /// All that goes out at a granted time, with its record.
+    fn tell(&mut self, now: i64) -> Result<Vec<Departure>, Failure> {
+        let told = self.outward.take(now).map_err(Failure::Federation)?;
+        let mut sent = Vec::with_capacity(told.len());
+        for out in told {
+            let source = self.facts.taking.name.clone();
+            let (path, data) = match &out.departure {
+                Departure::Value(k, data) => (self.facts.outputs[*k].path.clone(), data.clone()),
+                Departure::Message(k, bytes) => {
+                    let told = self.facts.endpoints[*k].1.as_ref();
+                    let path = told.map(|t| t.path.clone()).unwrap_or_default();
+                    (path, Data::Raw(bytes.clone()))
+                }
+            };
+            self.note(1, now, (out.tag.ticks, out.tag.micro), (&path, &source), &data);
+            sent.push(out.departure);
+        }
+        // The record comes first: it has all that was told, whatever happens to us after it.
+        self.flush()?;
+        Ok(sent)
+    }
+
+    fn note(
+        &mut self,
+        record: usize,
+        nanoseconds: i64,
+        tag: (i64, u32),
+        (port, source): (&str, &str),
+        data: &Data,
+    ) {
+        let (port, source, data) = (port.to_owned(), source.to_owned(), data.clone());
+        let line = Line { nanoseconds, tag, port, source, data };
+        self.records[record].line(|text| {
+            for (k, field) in line.fields().iter().enumerate() {
+                text.push_str(if k > 0 { "," } else { "" });
+                text.push_str(&csv::field(field));
+            }
+        });
+    }
+
+    /// Hands the records to the system.
+    pub(super) fn flush(&mut self) -> Result<(), Failure> {
+        for record in &mut self.records {
+            record.flush()?;
+        }
+        Ok(())
+    }
+
+    /// The records.
+    pub(super) fn records(&mut self) -> &mut [Table; 2] {
+        &mut self.records
+    }
+
+    /// Remarks on the federation.
+    pub(super) fn notes(&self) -> Vec<String> {
+        self.outside.notes()
+    }
+
+    /// Publishes what left at the end of the run, and leaves.
+    ///
+    /// # Errors
+    /// As [`bound`](Self::bound).
+    pub(super) fn end(&mut self) -> Result<(), Failure> {
+        let now = self.granted.unwrap_or(0);
+        let sent = self.tell(now)?;
+        self.over = true;
+        match self.outside.leave(sent, now) {
+            Ok(()) | Err(FederationError::Interrupted) => Ok(()),
+            Err(why) => self.failed(why, now).map(drop),
+        }
+    }
+
+    /// Leaves after an error of the run.
+    pub(super) fn abandon(&mut self, why: &str) {
+        if !self.over && self.granted.is_some() {
+            self.outside.fail(why);
+        }
+        self.over = true;
+    }
+}
+
+/// An output between nanoseconds, and other mistakes at a tag.
+fn at(resolution: Resolution, path: &str, tag: Tag) -> String {
+    format!("`{path}` at {} s (micro-step {})", resolution.format(tag.ticks), tag.micro)
+}
+
+impl std::fmt::Debug for Federation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Federation({})", self.facts.taking.name)
+    }
+}

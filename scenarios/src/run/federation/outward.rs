@@ -1,0 +1,155 @@
+//! Outputs of the model between two grants, as values and messages.
+use super::{Failure, at, convert};
+use crate::plan::federate::{Federate, Told};
+use superdense_adapters::helics::{data::Type, federate::Departure};
+use superdense_kernel::{
+    Simulation,
+    outlet::Outlet,
+    port::OutPort,
+    time::{Resolution, Tag},
+};
+use superdense_models::signal::value::Value;
+
+/// Something that goes out, and the tag at which it left.
+pub(super) struct Out {
+    pub tag: Tag,
+    pub departure: Departure,
+}
+
+/// The way of a value or of messages.
+enum Goes {
+    Value(usize, Type),
+    Messages(usize),
+}
+
+/// Ports of one value, with what they sent last.
+struct Line {
+    told: Told,
+    goes: Goes,
+    outlets: Vec<Outlet<Value, Value>>,
+    last: Vec<Option<Value>>,
+}
+
+/// All ports from which something goes out.
+pub(super) struct Outward {
+    lines: Vec<Line>,
+    resolution: Resolution,
+    /// Ticks of a nanosecond.
+    nanosecond: i64,
+    up: bool,
+}
+
+impl Outward {
+    /// Listens to all ports.
+    ///
+    /// # Errors
+    /// When one is not there.
+    pub(super) fn new(
+        facts: &Federate,
+        sim: &mut Simulation<Value>,
+        (resolution, nanosecond): (Resolution, i64),
+    ) -> Result<Self, Failure> {
+        let types = facts.taking.outputs.iter().map(|o| o.ty);
+        let values = facts.outputs.iter().zip(types).enumerate();
+        let values = values.map(|(k, (told, ty))| (told.clone(), Goes::Value(k, ty)));
+        let ends = facts.endpoints.iter().enumerate();
+        let messages = ends.filter_map(|(k, e)| Some((e.1.clone()?, Goes::Messages(k))));
+        let mut lines = Vec::new();
+        for (told, goes) in values.chain(messages) {
+            let mut outlets = Vec::new();
+            for &port in &told.ports {
+                outlets.push(sim.listen("", OutPort::<Value>::new(port))?);
+            }
+            let last = vec![None; told.ports.len()];
+            lines.push(Line { told, goes, outlets, last });
+        }
+        Ok(Self { lines, resolution, nanosecond, up: facts.up })
+    }
+
+    /// All that left since the last call, for publication at a time in nanoseconds.
+    ///
+    /// # Errors
+    /// Text of a mistake: an output between nanoseconds, two events at one time, a value that does not fit.
+    pub(super) fn take(&mut self, now: i64) -> Result<Vec<Out>, String> {
+        let (resolution, up) = (self.resolution, self.up);
+        let exact = now.saturating_mul(self.nanosecond);
+        let mut all = Vec::new();
+        for line in &mut self.lines {
+            let mut heard: Vec<(Tag, usize, Value)> = Vec::new();
+            for (k, outlet) in line.outlets.iter().enumerate() {
+                heard.extend(outlet.take().into_iter().map(|(tag, value)| (tag, k, value)));
+            }
+            heard.sort_by_key(|h| h.0);
+            if let Some((tag, ..)) = heard.iter().find(|h| h.0.ticks != exact && !up) {
+                let place = at(resolution, &line.told.path, *tag);
+                return Err(format!(
+                    "{place}: this output lies between nanoseconds, which HELICS counts: round its time in the \
+                     scenario, or write rounding = \"up\" below [federate]"
+                ));
+            }
+            line.taken(heard, resolution, &mut all)?;
+        }
+        Ok(all)
+    }
+}
+
+impl Line {
+    fn taken(
+        &mut self,
+        heard: Vec<(Tag, usize, Value)>,
+        resolution: Resolution,
+        all: &mut Vec<Out>,
+    ) -> Result<(), String> {
+        let place = |tag| at(resolution, &self.told.path, tag);
+        let ty = match self.goes {
+            Goes::Messages(k) => {
+                for (tag, _, value) in heard {
+                    let bytes = convert::bytes(&value);
+                    let bytes = bytes.map_err(|why| format!("{}: it sent {why}", place(tag)))?;
+                    all.push(Out { tag, departure: Departure::Message(k, bytes) });
+                }
+                return Ok(());
+            }
+            Goes::Value(_, ty) => ty,
+        };
+        let Some(&(tag, ..)) = heard.last() else { return Ok(()) };
+        let mut seen = vec![false; self.last.len()];
+        for (tag, k, value) in heard {
+            if seen[k] && !self.told.signal {
+                return Err(format!(
+                    "{}: a second event at one time, of which HELICS keeps only the last: send events as messages, by \
+                     [[federate.message]]",
+                    place(tag)
+                ));
+            }
+            seen[k] = true;
+            self.last[k] = Some(match value {
+                Value::Segment(s)
+                    if s.order() > 0 && s.coefficients()[1..].iter().any(|c| *c != 0.0) =>
+                {
+                    return Err(format!(
+                        "{}: this signal moves between events, of which HELICS takes values only: add every = \"1 s\" \
+                         or quantum = 0.5 to the output",
+                        place(tag)
+                    ));
+                }
+                Value::Segment(s) => Value::Real(s.value(0.0)),
+                other => other,
+            });
+        }
+        let values: Option<Vec<Value>> = self.last.iter().cloned().collect();
+        let Some(values) = values else {
+            let missing = self.last.iter().position(Option::is_none).unwrap_or(0) + 1;
+            return Err(format!(
+                "{}: number {missing} of its ports has sent nothing yet: let all of them begin with a value",
+                place(tag)
+            ));
+        };
+        let data = convert::outwards(ty, &values);
+        let data = data.map_err(|why| format!("{}: it sent {why}", place(tag)))?;
+        if let Goes::Value(k, _) = self.goes {
+            all.push(Out { tag, departure: Departure::Value(k, data) });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,155 @@
+//! Records: a run that is fed from one, and the first difference of two.
+use super::{INBOUND, OUTBOUND, Outside};
+use crate::{output::csv, plan::federate::Federate};
+use std::{
+    collections::VecDeque,
+    fs::File,
+    io::{BufRead, BufReader},
+    path::Path,
+};
+use superdense_adapters::helics::{
+    FederationError,
+    federate::{Arrival, Departure, Place},
+    record::Line,
+};
+
+/// A record in the place of a federation.
+pub(super) struct Replay {
+    lines: VecDeque<(i64, Arrival)>,
+}
+
+impl Replay {
+    /// Reads the record of what came.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is of another scenario.
+    pub(super) fn read(file: &Path, facts: &Federate) -> Result<Self, String> {
+        let lines = lines(file)?;
+        let mut all = VecDeque::new();
+        for (number, line) in (1..).zip(lines).skip(1) {
+            let place = || format!("line {number} of {}", file.display());
+            let line = Line::read(&csv::split(&line)).ok_or_else(|| {
+                format!("{} is no line of a record; it was changed: restore it", place())
+            })?;
+            let input = facts.inputs.iter().zip(&facts.taking.inputs).position(|(heard, input)| {
+                heard.path == line.port && input.from == line.source && input.ty == line.data.ty()
+            });
+            let is_end = |(heard, _): &(Option<_>, _)| {
+                heard.as_ref().is_some_and(|h: &crate::plan::federate::Heard| h.path == line.port)
+            };
+            let endpoint = || facts.endpoints.iter().position(is_end).map(Place::Endpoint);
+            let found = input.map(Place::Input).or_else(endpoint).ok_or_else(|| {
+                format!(
+                    "{} is of `{}` from `{}`, which this scenario does not hear; replay a record of the same scenario",
+                    place(),
+                    line.port,
+                    line.source
+                )
+            })?;
+            let Line { nanoseconds: at, source, data, .. } = line;
+            all.push_back((at, Arrival { place: found, at, source, data }));
+        }
+        Ok(Self { lines: all })
+    }
+
+    /// Arrivals up to a time.
+    fn at(&mut self, now: i64) -> Vec<Arrival> {
+        let mut all = Vec::new();
+        while self.lines.front().is_some_and(|l| l.0 <= now) {
+            all.extend(self.lines.pop_front().map(|l| l.1));
+        }
+        all
+    }
+}
+
+impl Outside for Replay {
+    fn begin(&mut self) -> Result<Vec<Arrival>, FederationError> {
+        Ok(self.at(0))
+    }
+
+    fn exchange(
+        &mut self,
+        _: Vec<Departure>,
+        _: i64,
+        next: i64,
+    ) -> Result<(i64, Vec<Arrival>), FederationError> {
+        let granted = self.lines.front().map_or(next, |l| l.0.min(next));
+        Ok((granted, self.at(granted)))
+    }
+
+    fn leave(&mut self, _: Vec<Departure>, _: i64) -> Result<(), FederationError> {
+        Ok(())
+    }
+
+    fn fail(&mut self, _: &str) {}
+
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+fn lines(file: &Path) -> Result<Vec<String>, String> {
+    let help = "name the output directory of a run of a federate";
+    let why = |e: std::io::Error| format!("{} cannot be read: {e}; {help}", file.display());
+    let open = File::open(file).map_err(why)?;
+    // A field in quotes may go over several lines.
+    let mut all: Vec<String> = Vec::new();
+    let mut open_field = false;
+    for line in BufReader::new(open).lines() {
+        let line = line.map_err(why)?;
+        let odd = line.matches('"').count() % 2 == 1;
+        match all.last_mut() {
+            Some(last) if open_field => {
+                last.push('\n');
+                last.push_str(&line);
+            }
+            _ => all.push(line),
+        }
+        open_field ^= odd;
+    }
+    Ok(all)
+}
+
+/// The first place in which two runs of a federation differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The record.
+    pub record: &'static str,
+    /// The number of the line.
+    pub line: usize,
+    /// The lines; nothing where a record has ended.
+    pub lines: [Option<String>; 2],
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let said = |line: &Option<String>| {
+            let Some(line) = line else { return "nothing more".to_owned() };
+            match Line::read(&csv::split(line)) {
+                Some(l) => {
+                    let time = superdense_kernel::time::Resolution::NANO.format(l.nanoseconds);
+                    format!("at {time} s {} from {}: {}", l.port, l.source, l.data.text())
+                }
+                None => line.clone(),
+            }
+        };
+        let [a, b] = [said(&self.lines[0]), said(&self.lines[1])];
+        write!(f, "{}, line {}\n  first:  {a}\n  second: {b}", self.record, self.line)
+    }
+}
+
+/// Compares the records in two output directories: first what came, then what went out.
+///
+/// # Errors
+/// When a record cannot be read.
+pub fn difference(a: &Path, b: &Path) -> Result<Option<Difference>, String> {
+    for record in [INBOUND, OUTBOUND] {
+        let [first, second] = [lines(&a.join(record))?, lines(&b.join(record))?];
+        let most = first.len().max(second.len());
+        if let Some(k) = (0..most).find(|k| first.get(*k) != second.get(*k)) {
+            let lines = [first.get(k).cloned(), second.get(k).cloned()];
+            return Ok(Some(Difference { record, line: k + 1, lines }));
+        }
+    }
+    Ok(None)
+}
