@@ -1,7 +1,12 @@
 //! State of the process that an FMU may change and that others rely on: floating-point arithmetic and the working
 //! folder.
 #[cfg(unix)]
-use std::os::fd::OwnedFd;
+use rustix::fs::{Mode, OFlags, Stat, fstat, open, stat};
+#[cfg(unix)]
+use std::{
+    os::fd::OwnedFd,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 /// Rounding to nearest, and no traps, whatever the FMU has set.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -23,17 +28,14 @@ pub(super) fn standard_arithmetic() {}
 #[derive(Debug)]
 pub(in super::super) struct WorkingFolder {
     #[cfg(unix)]
-    here: Option<OwnedFd>,
+    here: Option<Arc<Folder>>,
 }
 
 impl WorkingFolder {
     /// The present one.
     pub(in super::super) fn now() -> Self {
         #[cfg(unix)]
-        {
-            use rustix::fs::{Mode, OFlags, open};
-            Self { here: open(".", OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).ok() }
-        }
+        return Self { here: Folder::working() };
         #[cfg(not(unix))]
         Self {}
     }
@@ -42,8 +44,39 @@ impl WorkingFolder {
 impl Drop for WorkingFolder {
     fn drop(&mut self) {
         #[cfg(unix)]
-        if let Some(here) = &self.here {
-            let _ = rustix::process::fchdir(here);
+        if let Some(here) = &self.here
+            && !here.is_working()
+        {
+            let _ = rustix::process::fchdir(&here.at);
         }
+    }
+}
+
+/// An open folder.
+#[cfg(unix)]
+#[derive(Debug)]
+struct Folder {
+    at: OwnedFd,
+    facts: Stat,
+}
+
+#[cfg(unix)]
+impl Folder {
+    /// The working folder. It is opened where it is another one than the last time: to look takes a fifth of that.
+    fn working() -> Option<Arc<Self>> {
+        static LAST: Mutex<Option<Arc<Folder>>> = Mutex::new(None);
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref().is_none_or(|folder| !folder.is_working()) {
+            let at = open(".", OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).ok()?;
+            let facts = fstat(&at).ok()?;
+            *last = Some(Arc::new(Self { at, facts }));
+        }
+        last.clone()
+    }
+
+    /// Whether it is the working folder.
+    fn is_working(&self) -> bool {
+        let same = |now: Stat| (now.st_dev, now.st_ino) == (self.facts.st_dev, self.facts.st_ino);
+        stat(".").is_ok_and(same)
     }
 }
