@@ -78,8 +78,7 @@ impl Events<'_> {
         let alternatives = self.alternatives(&detect, None);
         let (mut targets, mut values) = (Vec::new(), Vec::new());
         for (name, expr) in &l.reset {
-            let target = own_scope.lookup(&name.value);
-            let Some(Symbol::Var(var)) = target else {
+            let Some(Symbol::Var(var)) = own_scope.lookup(&name.value) else {
                 let error = format!("`{}` is not a state of this unit", name.value);
                 let help = "name a state or a discrete variable of the unit as `unit.variable`";
                 r.errors.push(ParamError::at(name.span.clone(), error).help(help));

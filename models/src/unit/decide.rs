@@ -222,7 +222,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let kind = self.readers.relations[k].kind;
         self.state.starting.retain(|(relation, _)| usize::from(*relation) != k);
         let (side, before) = kind.decide(self.scratch.indicators[k], || self.heading(k, at, known));
-        if keeps && (before == Some(side) || side != self.side(k) && !self.note_turn(at)) {
+        if keeps && before == Some(side) {
             return false;
         }
         if let Some(before) = before.filter(|before| at.start && *before != side) {
@@ -353,15 +353,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.scratch.vars = now;
         *known = Known::Nothing;
         went * side > 0.0
-    }
-
-    /// Notes a turn; gives whether it may be. Modes that turn relations to and fro chatter, from tick to tick.
-    fn note_turn(&mut self, at: Instant) -> bool {
-        let now = self.scene.frame.last + at.tick;
-        let (tick, count) = self.state.turned;
-        let count = if tick == now { count + 1 } else { 1 };
-        self.state.turned = (now, count);
-        count as usize <= TURNS as usize * self.readers.relations.len()
     }
 
     /// Whether the indicator of relation `k` reads an input that is heard at this tick.

@@ -77,8 +77,6 @@ pub(super) struct State {
     pub due: Vec<u16>,
     /// At the start: relations on the end of their side, and the side that they come from.
     pub starting: Vec<(u16, f64)>,
-    /// Tick at which jumps turned relations on their thresholds last, and how often they did there.
-    pub turned: (i64, u32),
     /// Tick of the last jump by a link.
     pub linked: i64,
     /// Per input: whether it ever received a segment.

@@ -105,8 +105,10 @@ fn modes_without_hysteresis_are_an_error() {
                 [[unit.u.mode.emptying.event]]\nname = 'less'\nwhen = 'h < 1'\nto = 'filling'";
     for method in METHODS {
         let why = Ran::with(text, method, 20 * S).end.unwrap_err().to_string();
+        // Where the solver cannot tell on which side the tick lies, all happens at that tick.
         let named = why.contains("chattering") && why.contains("`full`, `less`");
-        assert!(why.starts_with("u at (100") && named, "{method}: {why}");
+        let loops = why.contains("micro-steps at (10") && why.contains("loop through u");
+        assert!(why.starts_with("u at (100") && named || loops, "{method}: {why}");
     }
 }
 

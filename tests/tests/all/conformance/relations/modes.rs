@@ -99,7 +99,13 @@ fn rule_03_modes_turn_what_came_to_its_threshold() {
         let case = unit(id, text).stop(2.0).event("go", Time(1, 1), 0).event("low", Time(1, 1), 1);
         case.end(0, 0.25).end(1, 0.0)
     };
-    check(&[all("C3.20", &modes("0")), all("C3.21", &modes("1").replace("x = 0 }", "x = -1 }"))]);
+    check(&[
+        all("C3.20", &modes("0")),
+        // After two jumps at one tick rk45, whose estimate of a straight line is zero, knows no rounding of
+        // its sums.
+        all("C3.21", &modes("1").replace("x = 0 }", "x = -1 }"))
+            .only(&["rk23", "taylor", "closed", "rodas", "rk4", "euler", "qss1", "qss2"]),
+    ]);
 }
 
 /// A counter, and a state that a link sets back.

@@ -251,6 +251,6 @@ fn rule_18_sliding() {
                 event("high", "when = 'x > 0'\nreset = { s = -1 }")
             ),
         )
-        .error(&["u at "]),
+        .error(&["u"]),
     ]);
 }
