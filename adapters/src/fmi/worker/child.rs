@@ -76,7 +76,17 @@ fn answer(local: &mut Local, question: &Question) -> io::Result<Response> {
             break;
         }
     }
-    Ok(Response { status: last.0, answer: last.1, numbers, heard: local.heard() })
+    let mut reads = Vec::new();
+    for (bytes, room) in question.reads.iter().take_while(|_| last.0.is_good()) {
+        let call: Call<'_> = postcard::from_bytes(bytes).map_err(io::Error::other)?;
+        let mut numbers = vec![0.0; *room];
+        let (status, answer) = local.carry(call, &mut numbers);
+        if status != Status::Ok {
+            break;
+        }
+        reads.push((answer, numbers));
+    }
+    Ok(Response { status: last.0, answer: last.1, numbers, reads, heard: local.heard() })
 }
 
 /// Ends this process when its owner is gone, also while the FMU is busy.

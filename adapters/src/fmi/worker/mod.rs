@@ -2,9 +2,9 @@
 //! error of its unit, and the other units go on.
 //!
 //! A worker is this program, started with another first argument. Its standard input is one end of a
-//! socket; [`host`] holds the other, [`child`] is the worker. A message is one call of the
+//! socket; [`host`] holds the other, [`child`] is the worker. A message has calls of the
 //! instance ([`super::calls`]), in frames of a length and as many bytes. Callbacks are evaluated in
-//! the worker, so that a step is one question and one answer.
+//! the worker, so that a step is one question and one answer; the reads that followed the last step are asked with it.
 mod child;
 mod host;
 mod program;
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Number of this protocol: program and worker must have one.
-const PROTOCOL: u32 = 1;
+const PROTOCOL: u32 = 2;
 
 /// How an FMU is isolated.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +56,8 @@ struct Question {
     calls: Vec<Vec<u8>>,
     /// How many numbers the caller has space for.
     room: usize,
+    /// Reads that follow as a rule, and for how many numbers each.
+    reads: Vec<(Vec<u8>, usize)>,
 }
 
 /// The answer to the last call, or the status of the first one that was refused.
@@ -64,5 +66,7 @@ struct Response {
     status: Status,
     answer: Answer,
     numbers: Vec<f64>,
+    /// Answers to the reads, where all was accepted.
+    reads: Vec<(Answer, Vec<f64>)>,
     heard: Heard,
 }
