@@ -349,7 +349,7 @@ impl<const M: usize> Sim<'_, M> {
                 touched[self.sys.events[e].unit] = true;
             }
         }
-        // What came to rest, and was set going by another event, goes on from its threshold.
+        // A unit that came to rest, and that another event set going, goes on from its threshold.
         reset.extend(rested.into_iter().filter(|e| !self.frozen[self.sys.events[*e].unit]));
         Ok(reset)
     }

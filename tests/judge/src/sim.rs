@@ -49,7 +49,7 @@ pub(crate) struct Sim<'a, const M: usize> {
     pub(crate) tick: i64,
     /// In which the present instant lies.
     pub(crate) range: Ticks,
-    /// Those of the instant before.
+    /// The ticks of the instant before.
     pub(crate) earlier: Ticks,
     pub(crate) micro: u32,
     /// In this instant micro-steps are known by their order only.

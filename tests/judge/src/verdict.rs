@@ -37,7 +37,7 @@ pub struct Uncertainty {
     pub ticks: f64,
     /// States that are polynomials of the time up to this degree have rounding errors only.
     pub exact_degree: u32,
-    /// What lies this close to zero the judged program may take for zero where it decides, also such states.
+    /// The judged program may take values this close to zero for zero where it decides, polynomials of the time included.
     pub own: f64,
 }
 

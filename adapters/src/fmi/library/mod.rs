@@ -4,7 +4,7 @@
 //! # Why a loader of our own
 //! Two tables of functions are small; generated bindings need libclang at build time.
 //!
-//! # What makes it sound
+//! # Soundness
 //! * Signatures are those of FMI 2.0.4 and 3.0.2 (`fmi2FunctionTypes.h`, `fmi3FunctionTypes.h`). That the
 //!   binary keeps to them is what an FMU promises; nothing on this side can check it.
 //! * Every function pointer lives in [`Functions`] beside the library that holds its code.

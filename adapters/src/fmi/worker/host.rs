@@ -255,9 +255,9 @@ fn waits(call: &Call<'_>) -> bool {
 struct Reads {
     /// Whether nothing else was called since the step.
     open: bool,
-    /// Those since the last step, with how many numbers each.
+    /// Reads since the last step, with how many numbers each.
     made: Vec<(Vec<u8>, usize)>,
-    /// Those that were asked with it, and their answers.
+    /// Reads that were asked with it, and their answers.
     asked: Vec<(Vec<u8>, usize)>,
     answers: Vec<(Answer, Vec<f64>)>,
 }

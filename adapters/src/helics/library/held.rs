@@ -55,7 +55,7 @@ pub struct Message {
 
 /// A federate with its interfaces, each known by its number.
 pub struct Held {
-    pub(super) library: Library,
+    pub(super) loaded: Library,
     federate: Option<Raw>,
     broker: Option<Raw>,
     pub(super) publications: Vec<Raw>,
@@ -65,7 +65,7 @@ pub struct Held {
 
 impl std::fmt::Debug for Held {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "a federate by {:?}", self.library)
+        write!(f, "a federate by {:?}", self.loaded)
     }
 }
 
@@ -98,16 +98,16 @@ pub(super) fn c(text: &str) -> CString {
 
 impl Held {
     /// Nothing yet.
-    pub fn new(library: Library) -> Self {
+    pub fn new(loaded: Library) -> Self {
         let (publications, inputs, endpoints) = (Vec::new(), Vec::new(), Vec::new());
-        Self { library, federate: None, broker: None, publications, inputs, endpoints }
+        Self { loaded, federate: None, broker: None, publications, inputs, endpoints }
     }
 
     /// Whether cores of a type can be made.
     pub fn has_core(&self, core: &str) -> bool {
         let name = c(core);
         // SAFETY: the text lives during the call.
-        unsafe { (self.library.functions.core_available)(name.as_ptr()) != 0 }
+        unsafe { (self.loaded.functions.core_available)(name.as_ptr()) != 0 }
     }
 
     /// Starts a broker in this process.
@@ -115,7 +115,7 @@ impl Held {
     /// # Errors
     /// When HELICS cannot start it.
     pub fn start_broker(&mut self, core: &str, options: &str) -> Result<(), Trouble> {
-        let f = &self.library.functions;
+        let f = &self.loaded.functions;
         let (core, name, options) = (c(core), c(""), c(options));
         // SAFETY: the texts live during the call.
         let broker =
@@ -132,7 +132,7 @@ impl Held {
     /// # Errors
     /// When HELICS refuses; it may take long.
     pub fn join(&mut self, joining: &Joining) -> Result<(), Trouble> {
-        let f = &self.library.functions;
+        let f = &self.loaded.functions;
         let (name, core, options) = (c(&joining.name), c(&joining.core), c(&joining.options));
         // SAFETY: the texts and the info live during the calls; the info is freed once, after the last of them.
         let made = unsafe {
@@ -167,7 +167,7 @@ impl Held {
     /// When HELICS refuses its name.
     pub fn publication(&mut self, key: &str, ty: Type, unit: &str) -> Result<(), Trouble> {
         let (fed, key, unit, ty) = (self.federate()?, c(key), c(unit), c(ty.name()));
-        let f = &self.library.functions;
+        let f = &self.loaded.functions;
         // SAFETY: the federate is there; the texts live during the call.
         let made = tried(|e| unsafe {
             (f.publication)(fed, key.as_ptr(), ty.as_ptr(), unit.as_ptr(), e)
@@ -183,7 +183,7 @@ impl Held {
     pub fn input(&mut self, key: &str, ty: Type, unit: &str, from: &str) -> Result<(), Trouble> {
         let (fed, key, unit) = (self.federate()?, c(key), c(unit));
         let (from, ty) = (c(from), c(ty.name()));
-        let f = &self.library.functions;
+        let f = &self.loaded.functions;
         // SAFETY: federate and input are there; the texts live during the calls.
         let made = unsafe {
             let made = tried(|e| (f.input)(fed, key.as_ptr(), ty.as_ptr(), unit.as_ptr(), e))?;
@@ -200,7 +200,7 @@ impl Held {
     /// When HELICS refuses.
     pub fn endpoint(&mut self, name: &str, peer: &str, ways: (bool, bool)) -> Result<(), Trouble> {
         let (fed, name, peer, ty) = (self.federate()?, c(name), c(peer), c(""));
-        let f = &self.library.functions;
+        let f = &self.loaded.functions;
         // SAFETY: federate and endpoint are there; the texts live during the calls.
         let made = unsafe {
             let made = tried(|e| (f.endpoint)(fed, name.as_ptr(), ty.as_ptr(), e))?;
@@ -223,7 +223,7 @@ impl Held {
     pub fn enter_initializing(&mut self) -> Result<(), Trouble> {
         let fed = self.federate()?;
         // SAFETY: the federate is there.
-        tried(|e| unsafe { (self.library.functions.enter_initializing)(fed, e) })
+        tried(|e| unsafe { (self.loaded.functions.enter_initializing)(fed, e) })
     }
 
     /// Waits for all federates to be ready; then it is time 0.
@@ -233,7 +233,7 @@ impl Held {
     pub fn enter_executing(&mut self) -> Result<(), Trouble> {
         let fed = self.federate()?;
         // SAFETY: the federate is there.
-        tried(|e| unsafe { (self.library.functions.enter_executing)(fed, e) })
+        tried(|e| unsafe { (self.loaded.functions.enter_executing)(fed, e) })
     }
 
     /// Asks for a time in seconds, and gives the one that is granted.
@@ -243,7 +243,7 @@ impl Held {
     pub fn request(&mut self, seconds: f64) -> Result<f64, Trouble> {
         let fed = self.federate()?;
         // SAFETY: the federate is there.
-        tried(|e| unsafe { (self.library.functions.request)(fed, seconds, e) })
+        tried(|e| unsafe { (self.loaded.functions.request)(fed, seconds, e) })
     }
 
     /// Sends bytes from an endpoint.
@@ -252,7 +252,7 @@ impl Held {
     /// When HELICS refuses.
     pub fn send(&mut self, endpoint: usize, bytes: &[u8], seconds: f64) -> Result<(), Trouble> {
         let (endpoint, length) = (self.endpoints[endpoint], length(bytes.len())?);
-        let f = &self.library.functions;
+        let f = &self.loaded.functions;
         // SAFETY: the endpoint is there; the bytes have this length and live during the call.
         tried(|e| unsafe { (f.send)(endpoint, bytes.as_ptr().cast(), length, seconds, e) })
     }
@@ -262,7 +262,7 @@ impl Held {
     /// # Errors
     /// When HELICS cannot give one.
     pub fn messages(&mut self, endpoint: usize) -> Result<Vec<Message>, Trouble> {
-        let (endpoint, f) = (self.endpoints[endpoint], &self.library.functions);
+        let (endpoint, f) = (self.endpoints[endpoint], &self.loaded.functions);
         let mut all = Vec::new();
         // SAFETY: the endpoint is there; each message is read into a buffer of its own length, and freed once.
         unsafe {
@@ -289,7 +289,7 @@ impl Held {
     /// When HELICS refuses.
     pub fn query(&mut self, target: &str, question: &str) -> Result<String, Trouble> {
         let (fed, target, question) = (self.federate()?, c(target), c(question));
-        let f = &self.library.functions;
+        let f = &self.loaded.functions;
         // SAFETY: federate and query are there; the answer is copied before the query is freed, once.
         unsafe {
             let query = (f.query)(target.as_ptr(), question.as_ptr());
@@ -305,7 +305,7 @@ impl Held {
     /// When HELICS refuses.
     pub fn tag(&mut self, name: &str, value: &str) -> Result<(), Trouble> {
         let (fed, name, value) = (self.federate()?, c(name), c(value));
-        let f = &self.library.functions;
+        let f = &self.loaded.functions;
         // SAFETY: the federate is there; the texts live during the call.
         tried(|e| unsafe { (f.tag)(fed, name.as_ptr(), value.as_ptr(), e) })
     }
@@ -314,7 +314,7 @@ impl Held {
     pub fn fail(&mut self, why: &str) {
         let (Ok(fed), why) = (self.federate(), c(why)) else { return };
         // SAFETY: the federate is there; the text lives during the call.
-        let _ = tried(|e| unsafe { (self.library.functions.local_error)(fed, 1, why.as_ptr(), e) });
+        let _ = tried(|e| unsafe { (self.loaded.functions.local_error)(fed, 1, why.as_ptr(), e) });
     }
 
     /// Leaves the federation.
@@ -324,7 +324,7 @@ impl Held {
     pub fn leave(&mut self) -> Result<(), Trouble> {
         let Some(fed) = self.federate.take() else { return Ok(()) };
         // SAFETY: the federate is there; nobody uses its handles any more.
-        tried(|e| unsafe { (self.library.functions.disconnect)(fed, e) })
+        tried(|e| unsafe { (self.loaded.functions.disconnect)(fed, e) })
     }
 
     /// Ends the broker, if it is ours.
@@ -334,13 +334,13 @@ impl Held {
     pub fn end_broker(&mut self) -> Result<(), Trouble> {
         let Some(broker) = self.broker.take() else { return Ok(()) };
         // SAFETY: the broker is there, and is not used any more.
-        tried(|e| unsafe { (self.library.functions.broker_disconnect)(broker, e) })
+        tried(|e| unsafe { (self.loaded.functions.broker_disconnect)(broker, e) })
     }
 
     /// Ends all that the library has running.
     pub fn close(&mut self) {
         // SAFETY: nobody has a handle any more.
-        unsafe { (self.library.functions.close)() }
+        unsafe { (self.loaded.functions.close)() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The border to libhelics, and the only unsafe code of federates: its functions (`table`), a library that
 //! is found and checked ([`Library`]), and a federate with all it has registered ([`Held`]).
 //!
-//! # What makes it sound
+//! # Soundness
 //! * Signatures are those of `helics.h` of version 3.6.1; another main version is refused.
 //! * The library is never unloaded: its own threads may run at any time.
 //! * Handles stay in [`Held`], which is made, used and dropped by one thread: they are raw pointers, so the

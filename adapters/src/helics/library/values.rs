@@ -12,7 +12,7 @@ impl Held {
     /// # Errors
     /// When HELICS refuses.
     pub fn publish(&mut self, publication: usize, data: &Data) -> Result<(), Trouble> {
-        let (p, f) = (self.publications[publication], &self.library.functions);
+        let (p, f) = (self.publications[publication], &self.loaded.functions);
         // SAFETY: the publication is there; texts, vectors and bytes live during the call and have the lengths
         // that are passed.
         unsafe {
@@ -50,18 +50,18 @@ impl Held {
     /// Whether an input has a value that came since the last grant.
     pub fn is_updated(&self, input: usize) -> bool {
         // SAFETY: the input is there.
-        unsafe { (self.library.functions.is_updated)(self.inputs[input]) != 0 }
+        unsafe { (self.loaded.functions.is_updated)(self.inputs[input]) != 0 }
     }
 
     /// The time of the last value of an input, in seconds.
     pub fn updated_at(&self, input: usize) -> f64 {
         // SAFETY: the input is there.
-        unsafe { (self.library.functions.updated_at)(self.inputs[input]) }
+        unsafe { (self.loaded.functions.updated_at)(self.inputs[input]) }
     }
 
     /// Type and unit of the publication behind an input; nothing where there is none.
     pub fn sent(&self, input: usize) -> (String, String) {
-        let (i, f) = (self.inputs[input], &self.library.functions);
+        let (i, f) = (self.inputs[input], &self.loaded.functions);
         // SAFETY: the input is there; each text is copied before the next call.
         unsafe { (text((f.sent_type)(i)), text((f.sent_unit)(i))) }
     }
@@ -71,7 +71,7 @@ impl Held {
     /// # Errors
     /// When HELICS refuses.
     pub fn value(&mut self, input: usize, ty: Type) -> Result<Data, Trouble> {
-        let (i, f) = (self.inputs[input], &self.library.functions);
+        let (i, f) = (self.inputs[input], &self.loaded.functions);
         // SAFETY: the input is there.
         let value = unsafe {
             match ty {
@@ -96,7 +96,7 @@ impl Held {
     }
 
     fn vector(&self, input: usize, complex: bool) -> Result<Vec<f64>, Trouble> {
-        let (i, f) = (self.inputs[input], &self.library.functions);
+        let (i, f) = (self.inputs[input], &self.loaded.functions);
         let each = if complex { 2 } else { 1 };
         // SAFETY: the buffer has room for as many numbers as the library is told, and is read as far as it says
         // that it filled it.
@@ -111,7 +111,7 @@ impl Held {
     }
 
     fn text(&self, input: usize) -> Result<String, Trouble> {
-        let (i, f) = (self.inputs[input], &self.library.functions);
+        let (i, f) = (self.inputs[input], &self.loaded.functions);
         // SAFETY: the buffer has the length that is passed, and is read up to its zero.
         unsafe {
             let size = (f.text_size)(i).max(0).saturating_add(1);
@@ -124,7 +124,7 @@ impl Held {
     }
 
     fn point(&self, input: usize) -> Result<Data, Trouble> {
-        let (i, f) = (self.inputs[input], &self.library.functions);
+        let (i, f) = (self.inputs[input], &self.loaded.functions);
         // SAFETY: the buffer has the length that is passed, and is read up to its zero.
         unsafe {
             let size = (f.text_size)(i).max((f.byte_count)(i)).max(0).saturating_add(1);
@@ -138,7 +138,7 @@ impl Held {
     }
 
     fn bytes(&self, input: usize) -> Result<Vec<u8>, Trouble> {
-        let (i, f) = (self.inputs[input], &self.library.functions);
+        let (i, f) = (self.inputs[input], &self.loaded.functions);
         // SAFETY: the buffer has the length that is passed, and is read as far as the library says that it
         // filled it.
         unsafe {

@@ -39,7 +39,8 @@ impl Bench {
         let port = free_port();
         let (port_, count) = (format!("--port={port}"), format!("-f{federates}"));
         // Beside the library; the program in the folder of Python only starts it.
-        let broker = Path::new(self.library).ancestors().nth(2).unwrap().join("bin/helics_broker");
+        let broker =
+            Path::new(self.shared_object).ancestors().nth(2).unwrap().join("bin/helics_broker");
         let options = [
             "-tzmq",
             &count,

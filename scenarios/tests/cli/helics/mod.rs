@@ -47,7 +47,7 @@ fn python() -> Option<&'static (String, String)> {
 struct Bench {
     dir: PathBuf,
     python: &'static str,
-    library: &'static str,
+    shared_object: &'static str,
 }
 
 /// A federate that is started, and its script.
@@ -55,10 +55,10 @@ type Peer<'a> = (&'a str, &'a str);
 
 impl Bench {
     fn new(name: &str) -> Option<Self> {
-        let (python, library) = python()?;
+        let (python, shared_object) = python()?;
         let dir = folder(&format!("helics-{name}"));
         fs::copy(root().join("tests/federates/peer.py"), dir.join("peer.py")).unwrap();
-        Some(Self { dir, python, library })
+        Some(Self { dir, python, shared_object })
     }
 
     /// Tables that start federates.
@@ -84,7 +84,7 @@ impl Bench {
 
     fn command(&self, line: &str) -> Command {
         let mut command = command(&self.dir, line);
-        command.env("HELICS_LIBRARY", self.library);
+        command.env("HELICS_LIBRARY", self.shared_object);
         command
     }
 

@@ -169,7 +169,7 @@ fn what_stands_still_needs_no_side() {
     }
 }
 
-/// What stands in `noevent` only is left as it is; what stands elsewhere, too, has its side there.
+/// A part that stands in `noevent` only is left as it is; one that stands elsewhere, too, has its side there.
 #[test]
 fn plain_parts_have_no_side() {
     for (text, frozen, sides) in [
