@@ -35,8 +35,13 @@ fn commit() -> Option<String> {
         let hash = text.split("\"sha1\": \"").nth(1)?.get(..12)?;
         return Some(hash.to_owned());
     }
-    for name in ["HEAD", "index"] {
-        println!("cargo::rerun-if-changed={}", git(&["rev-parse", "--git-path", name])?);
+    // Each commit and checkout is logged there. The index would not do: `git status` writes it, too, and the crate
+    // would be built anew after each.
+    let head = git(&["rev-parse", "--git-path", "HEAD"])?;
+    let log = git(&["rev-parse", "--git-path", "logs/HEAD"])?;
+    println!("cargo::rerun-if-changed={}", if Path::new(&log).exists() { log } else { head });
+    for sources in ["src", "../adapters/src", "../models/src", "../kernel/src"] {
+        println!("cargo::rerun-if-changed={sources}");
     }
     let hash = git(&["rev-parse", "--short=12", "HEAD"])?;
     let clean = git(&["status", "--porcelain", "--untracked-files=no"])?.is_empty();
