@@ -10,8 +10,17 @@ fn library() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("library")
 }
 
+/// Files of a run; those of a test that fails stay, to be looked at.
 pub(super) struct Results {
     folder: PathBuf,
+}
+
+impl Drop for Results {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
 }
 
 impl Results {
