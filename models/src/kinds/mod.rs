@@ -372,6 +372,8 @@ pub struct Context<'a> {
     pub seed: u64,
     /// Seconds after which the run probably ends; infinite if nobody says.
     pub horizon: f64,
+    /// How many times tighter the run is than the scenario asks, for its error bars; 1 for the run itself.
+    pub tighter: f64,
     /// Folder of the scenario file, for [`ParamType::File`].
     pub folder: &'a Path,
     /// Values of names that expressions of this unit may use: the scenario's parameters, the

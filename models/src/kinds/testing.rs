@@ -133,6 +133,7 @@ fn with_context<R>(
         resolution: NANO,
         seed: 1,
         horizon: f64::INFINITY,
+        tighter: 1.0,
         folder,
         constants: &|name| (name == "two").then_some(2.0),
         measures: &|_| Measure::Unknown,

@@ -315,6 +315,7 @@ impl<'a> Builder<'a> {
             resolution: self.session.resolution,
             seed: self.session.seed,
             horizon: self.session.horizon.get(),
+            tighter: 1.0 / self.session.tighten,
             folder: &self.session.folder,
             constants: &|name| eval.constant(name),
             measures: &|name| eval.measure(name),

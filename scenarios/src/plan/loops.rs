@@ -28,6 +28,7 @@ pub(super) fn context<T>(unit: &Unit, session: &Session, f: impl FnOnce(&Context
         resolution: session.resolution,
         seed: session.seed,
         horizon: session.horizon.get(),
+        tighter: 1.0 / session.tighten,
         folder: &session.folder,
         constants: &|name| eval.constant(name),
         measures: &|name| eval.measure(name),

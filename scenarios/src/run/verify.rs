@@ -2,7 +2,8 @@
 //!
 //! The scenario runs again with every tolerance, quantum, exchange band and fixed step of its units (not
 //! the macro steps of couplings, which are part of what is asked) ten and a hundred times
-//! smaller. Let t₀, t₁, t₂ be the times of one event in the three runs. With errors that shrink
+//! smaller, and with at least twice and four times as many steps between the stops of a unit, since steps that stops cut
+//! follow no tolerance. Let t₀, t₁, t₂ be the times of one event in the three runs. With errors that shrink
 //! with the tolerance, |t₀ - t₁| is nearly the error of t₀, and |t₁ - t₂| that of t₁, which the
 //! first difference leaves out; the bar of t₀ is twice their sum, plus two ticks for every event of
 //! the unit so far, which were all rounded to ticks. The tightened runs have ticks a thousand times finer, where the

@@ -266,3 +266,29 @@ fn bars_know_ticks() {
         assert!(off <= bar && bar < 1e-3 && bar > 0.0, "{name}: {value} ± {bar}, off by {off:e}");
     }
 }
+
+/// Steps that time events cut are as long in tightened runs, too, unless these divide them.
+#[test]
+fn bars_know_steps_that_events_cut() {
+    let dir = folder("cut-bars");
+    let text = "stop = '5 s'\nsample = '0.5 s'\nrecord = ['d.x', 'd.n']\n[unit.d]\nkind = 'equations'\nmethod = 'taylor'\n\
+                tolerance = 1e-6\nstates = { x = 4 }\ndiscrete = { n = 0 }\nderivatives = { x = '0.5*(2 - x)' }\n\
+                outputs = { x = 'x', n = 'n' }\n\
+                [[unit.d.event]]\nname = 'tick'\nevery = '2 s'\nfrom = '1 s'\nreset = { n = 'n + 1' }\n";
+    fs::write(dir.join("cut.toml"), text).unwrap();
+    good(&dir, "run cut.toml --quiet --verify --out out");
+    let [samples, bars] =
+        ["samples.csv", "sample_bars.csv"].map(|f| read(&dir, &format!("out/{f}")));
+    let rows = |text: &str| -> Vec<Vec<f64>> {
+        let numbers = |line: &str| line.split(',').map(|x| x.parse().unwrap()).collect();
+        text.lines().skip(1).map(numbers).collect()
+    };
+    let mut largest: f64 = 0.0;
+    for (row, bar) in rows(&samples).iter().zip(rows(&bars)).skip(1) {
+        let off = (row[1] - 2.0 - 2.0 * (-0.5 * row[0]).exp()).abs();
+        assert!(off <= bar[1] && bar[1] < 1e-9, "{row:?} off by {off:e}, bar {:e}", bar[1]);
+        assert_eq!(bar[2], 0.0, "counts are exact");
+        largest = largest.max(off);
+    }
+    assert!(largest > 1e-12, "the run is exact, which tells nothing");
+}

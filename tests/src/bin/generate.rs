@@ -1,6 +1,7 @@
 //! Makes random models, runs them and judges what the program does with them.
 use std::{path::PathBuf, process::ExitCode, time::Instant};
 use superdense_tests::generate::{
+    bars,
     campaign::{self, Options, Report},
     coverage::FLOOR,
     kinds,
@@ -8,8 +9,8 @@ use superdense_tests::generate::{
 };
 
 const USAGE: &str = "\
-usage: generate [--seed S] [--models N] [--from K] [--kind hybrid|network|coupling|diagram|executor] [--method M]
-                [--all-methods] [--judge NAME] [--all-judges] [--corpus DIR] [--keep N] [--threads N]
+usage: generate [--seed S] [--models N] [--from K] [--kind hybrid|network|coupling|diagram|executor|bars]
+                [--method M] [--all-methods] [--judge NAME] [--all-judges] [--corpus DIR] [--keep N] [--threads N]
                 [--show K] [--first FILE] [--slow SECONDS] [--json]
 
   --from K      begin with model K; with --models 1 replays it
@@ -98,7 +99,7 @@ fn tell(report: &Report, seconds: f64) {
 /// Networks, couplings, executors.
 fn other_kind(arguments: &Arguments, begun: Instant) -> Result<ExitCode, String> {
     let kind = &arguments.kind;
-    let names = "hybrid, network, coupling, executor";
+    let names = "hybrid, network, coupling, diagram, executor, bars";
     let check = kinds::check(kind).ok_or_else(|| format!("no kind {kind}: {names}"))?;
     if let Some(why) = kinds::refusal(kind, &arguments.options) {
         return Err(why);
@@ -187,6 +188,63 @@ fn hybrid(arguments: &Arguments, begun: Instant) -> Result<ExitCode, String> {
     })
 }
 
+/// Error bars of `--verify`.
+fn error_bars(arguments: &Arguments) -> Result<ExitCode, String> {
+    let options = &arguments.options;
+    let found = bars::run(options).map_err(|e| e.to_string())?;
+    println!(
+        "{:<12} {:<8} {:>6} {:>8} {:>9} {:>8} {:>9} {:>7} {:>9} {:>9} {:>9}",
+        "family",
+        "method",
+        "runs",
+        "events",
+        "inside",
+        "samples",
+        "inside",
+        "apart",
+        "unmatched",
+        "bar/error",
+        "samples"
+    );
+    let percent = |[all, inside]: [usize; 2]| 100.0 * inside as f64 / all.max(1) as f64;
+    for ((family, method), cell) in &found.table {
+        println!(
+            "{family:<12} {:<8} {:>6} {:>8} {:>8.3}% {:>8} {:>8.3}% {:>7} {:>9} {:>9.2} {:>9.2}{}",
+            method.name(),
+            cell.runs,
+            cell.events[0],
+            percent(cell.events),
+            cell.samples[0],
+            percent(cell.samples),
+            cell.apart,
+            cell.unmatched,
+            cell.medians()[0],
+            cell.medians()[1],
+            if cell.is_met() { "" } else { "  NOT MET" }
+        );
+    }
+    for (number, method, why) in found.missed.iter().take(options.keep) {
+        println!("model {number} {}: {why}", method.name());
+    }
+    if arguments.json {
+        let rows = found.table.iter().map(|((family, method), cell)| {
+            serde_json::json!({
+                "family": family, "method": method.name(), "runs": cell.runs,
+                "events": cell.events[0], "events_inside": cell.events[1],
+                "samples": cell.samples[0], "samples_inside": cell.samples[1],
+                "apart": cell.apart, "unmatched": cell.unmatched, "medians": cell.medians(),
+            })
+        });
+        let rows: Vec<_> = rows.collect();
+        println!(
+            "{}",
+            serde_json::json!({ "seed": options.seed, "models": found.models, "bars": rows })
+        );
+    }
+    let met = found.table.values().all(bars::Cell::is_met);
+    Ok(if met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
 fn main() -> ExitCode {
     let begun = Instant::now();
     let done = arguments().and_then(|arguments| {
@@ -196,6 +254,7 @@ fn main() -> ExitCode {
         }
         match arguments.kind.as_str() {
             "hybrid" => hybrid(&arguments, begun),
+            "bars" => error_bars(&arguments),
             _ => other_kind(&arguments, begun),
         }
     });

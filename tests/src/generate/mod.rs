@@ -7,6 +7,7 @@
 //! that fails is made smaller as long as the same judge refuses it, and is written to a file.
 //!
 //! Everything hangs on the seed and the number of a model, so that each can be made alone again.
+pub mod bars;
 pub mod campaign;
 pub mod compare;
 pub mod corpus;

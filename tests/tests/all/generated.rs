@@ -2,6 +2,7 @@
 //! `SUPERDENSE_MODELS` asks for more than these.
 use std::path::PathBuf;
 use superdense_tests::generate::{
+    bars,
     campaign::{self, Options},
     coverage::{Coverage, FLOOR},
     kinds,
@@ -80,4 +81,14 @@ fn random_masters_come_to_the_whole() {
 #[test]
 fn random_models_are_equal_under_every_executor() {
     of_kind("executor", 10);
+}
+
+/// With the program beside this one, as `--workspace` builds it.
+#[test]
+fn bars_of_random_models_hold_the_truth() {
+    let found = bars::run(&options(10)).unwrap();
+    assert!(found.missed.is_empty(), "{:?}", found.missed);
+    let events: usize = found.table.values().map(|cell| cell.events[0]).sum();
+    let samples: usize = found.table.values().map(|cell| cell.samples[0]).sum();
+    assert!(events > 10 && samples > 100, "{events} events, {samples} samples");
 }

@@ -33,6 +33,9 @@ pub struct Options {
     pub max_rejections: u32,
     /// Dense output.
     pub interpolant: Interpolant,
+    /// Steps from a start to a limit, at least. A tightened run has more than one: steps that limits cut are else those
+    /// of the run itself, and the comparison of the two does not see their error.
+    pub parts: f64,
 }
 
 /// A state that begins below its inverse has an absolute tolerance so many times that of its start.
@@ -53,6 +56,7 @@ impl Default for Options {
             min_step: 1e-18,
             max_rejections: 60,
             interpolant: Interpolant::Quintic,
+            parts: 1.0,
         }
     }
 }
@@ -110,7 +114,18 @@ impl Options {
     /// Longest step that the controller may take; finite, so that times stay finite.
     #[inline]
     pub(super) fn longest(&self) -> f64 {
-        self.max_step.min(1e15)
+        (self.max_step / self.parts).min(1e15)
+    }
+
+    /// The limit of the next step at `t`, after a start at `start`.
+    #[inline]
+    pub(super) fn limit(&self, start: f64, t: f64, t_stop: Option<f64>) -> Option<f64> {
+        if self.parts == 1.0 {
+            return t_stop;
+        }
+        // A sliver before the limit belongs to the last part.
+        let part = |stop: f64| (stop - start) / self.parts;
+        t_stop.map(|stop| if t + 1.01 * part(stop) < stop { t + part(stop) } else { stop })
     }
 
     /// First step of a new start by a method of this order: Hairer, Nørsett & Wanner, Solving ODEs I,

@@ -109,7 +109,7 @@ impl Solver {
     /// step far beyond the next event would waste the resolution of its dense output.
     pub fn restart(&mut self, t: f64, x: &[f64]) {
         if t > self.start {
-            self.h = self.h.min(4.0 * (t - self.start));
+            self.h = self.h.min(4.0 / self.options.parts * (t - self.start));
         }
         self.start = t;
         self.last_h = f64::INFINITY;
@@ -146,6 +146,7 @@ impl Solver {
         if n != dim {
             return Err(StepError::Dimension { system: dim, solver: n });
         }
+        let t_stop = self.options.limit(self.start, t, t_stop);
         let info = match self.method {
             Method::Rk45 | Method::Rk23 | Method::Rodas => self.controlled(system, t_stop),
             Method::Rk4(h) | Method::Euler(h) => {
