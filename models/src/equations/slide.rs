@@ -81,6 +81,14 @@ pub(super) fn slide(
     }
     let states = derivatives.len();
     for (number, expr) in derivatives.iter_mut().chain(outputs).enumerate() {
+        // An output that is the function itself stands on zero: a condition of a result would hear its rounding.
+        let own_text = (number >= states).then(|| expr.to_string());
+        let is_it =
+            |s: &&Slopes| own_text.as_ref() == Some(&functions[s.function].function.to_string());
+        if let Some(s) = all.iter().find(is_it) {
+            *expr = formula("if side == 1 then 0 else plain", s.flag, &[("plain", expr)]);
+            continue;
+        }
         let read = expr.vars();
         let own: Vec<&Slopes> = all.iter().filter(|s| read.contains(&s.side)).collect();
         if own.len() > MOST {

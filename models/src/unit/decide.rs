@@ -200,7 +200,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             return false;
         }
         if !self.is_active(k) {
-            return self.set_side(k, 0.0);
+            // Along a surface of a mode that is left nothing slides.
+            let flag = self.readers.relations[k].sliding.as_ref().map(|sliding| sliding.flag);
+            let slid = flag.is_some_and(|flag| self.set_side(flag, 0.0));
+            return self.set_side(k, 0.0) || slid;
         }
         if role == Role::Timed {
             return self.change_timed(k, at);
@@ -479,12 +482,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let side = match (self.side(sliding.above), self.side(sliding.below)) {
                 (above, _) if above > 0.0 => 1.0,
                 (_, below) if below < 0.0 => -1.0,
-                _ if self.certain(k) != 0.0
-                    && self.was_moved(k, 0..self.scene.dims.first_input()) =>
-                {
-                    self.certain(k)
-                }
-                _ => return Some(false),
+                _ => match self.moved(k) {
+                    0.0 => return Some(false),
+                    side => side,
+                },
             };
             self.set_side(sliding.flag, 0.0);
             self.set_side(k, side);
@@ -547,10 +548,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
     }
 
-    /// Whether one of these variables, which indicator `k` reads, jumped.
-    fn was_moved(&self, k: usize, places: Range<usize>) -> bool {
-        let Scratch { vars, prior, .. } = &self.scratch;
-        let mut reads = self.readers.reads[k].iter().flatten().map(|id| id.0 as usize);
-        reads.any(|place| places.contains(&place) && vars[place] != prior[place])
+    /// The sign of what a jump has moved indicator `k` by, beyond its rounding. It may read discrete values and sides, too.
+    fn moved(&mut self, k: usize) -> f64 {
+        let (value, error) = self.scratch.indicators[k];
+        let Scratch { prior, work, .. } = &mut self.scratch;
+        let mut before = vec![0.0; self.scene.dims.indicators];
+        self.scene.equations.indicators(prior, work, &mut before);
+        let by = value - before[k];
+        if by.abs() > error && value.abs() > error { by.signum() } else { 0.0 }
     }
 }

@@ -187,3 +187,35 @@ fn stopped_values_are_heard_as_such() {
         assert!(told, "{method}: {:?}", ran.notes);
     }
 }
+
+/// A surface that jumps away lets go of the solution, whatever makes it jump, and so does one of a mode that is left.
+#[test]
+fn surfaces_that_jump_away_let_go() {
+    let head = "switching = 'sliding'\nstates = { v = 0.5 }\noutputs = { v = 'v' }\n";
+    let jump = |when: &str, to: f64| {
+        format!("[[unit.u.event]]\nname = 'jump'\n{when}\nreset = {{ b = '{to}' }}\n")
+    };
+    let belt = |f: &str| format!("{head}discrete = {{ b = 0 }}\nderivatives = {{ v = '{f}' }}\n");
+    let modes = "initial = 'a'\n[unit.u.mode.a]\nderivatives = { v = '-sign(v)' }\n\
+                 [[unit.u.mode.a.event]]\nname = 'on'\nat = '2 s'\nto = 'c'\n\
+                 [unit.u.mode.c]\nderivatives = { v = '-sign(v - 1)' }\n";
+    let cases = [
+        (belt("-sign(v - b)") + &jump("at = '2 s'", 1.0), 0.5),
+        (belt("-sign(v - b)") + &jump("when = 't >= 2'", -1.0), -0.5),
+        (belt("if v > b then -1 else 1") + &jump("at = '2 s'", 1.0), 0.5),
+        (belt("-sign(v - (if t < 2 then b else 1))"), 0.5),
+        // It returns to a surface that it can reach, and stays there.
+        (belt("-sign(v - b)") + &jump("at = '2 s'", 0.25), 0.25),
+        (format!("{head}{modes}"), 0.5),
+    ];
+    for (unit, right) in &cases {
+        for method in METHODS {
+            let text = format!("[unit.u]\nkind = 'equations'\nMETHOD\n{unit}");
+            let tick = 5 * S / 2;
+            let ran = Ran::with(&text, method, tick);
+            ran.end.as_ref().unwrap_or_else(|e| panic!("{method}: {e}"));
+            let v = ran.output("u", 0, tick);
+            assert!((v - right).abs() < 1e-6, "{method}: {v}, not {right}\n{unit}");
+        }
+    }
+}
