@@ -60,3 +60,38 @@ fn vessels_that_ran_empty_stay_empty() {
         }
     }
 }
+
+/// A level rises through the edge of a valve, whose flow begins as a root: d' = a - k √d from there, with
+/// t = -2 (k s + a ln(1 - k s / a)) / k² for s = √d.
+#[test]
+fn flow_begins_where_a_valve_opens() {
+    for (a, k, below) in [(1.0f64, 0.8, 50.0), (0.001, 0.02, 0.05), (1e-4, 2e-3, 5e-3)] {
+        let text = format!(
+            "[unit.v]\nkind = 'equations'\nMETHOD\nstates = {{ d = -{below} }}\nlet = {{ q = '{k}*sqrt(max(d, 0))' }}\n\
+             derivatives = {{ d = '{a} - q' }}\noutputs = {{ d = 'd', q = 'q' }}"
+        );
+        let level = |after: f64| {
+            let (mut low, mut high) = (0.0f64, a / k);
+            for _ in 0..80 {
+                let s = 0.5 * (low + high);
+                let t = -2.0 * (k * s + a * (-k * s / a).ln_1p()) / (k * k);
+                if t < after { low = s } else { high = s }
+            }
+            low * low
+        };
+        for method in ["rk45", "rk23", "taylor", "rodas", "qss2", "qss3", "liqss2", "auto"] {
+            for after in [1.0, 10.0] {
+                let tick = ((below / a + after) * 1e9).round() as i64;
+                let ran = Ran::with(&text, method, tick);
+                ran.end.as_ref().unwrap_or_else(|e| panic!("{method}: {e}"));
+                let (seen, right) = (ran.output("v", 0, tick), level(after));
+                // Quanta of 1e-3 of the state and 1e-6; tolerances of 1e-6.
+                let most = if method.contains("qss") { 3e-3 * right + 3e-6 } else { 2e-5 };
+                assert!(
+                    (seen - right).abs() < most,
+                    "{method}, a = {a}: {seen} after {after} s, not {right}"
+                );
+            }
+        }
+    }
+}
