@@ -73,6 +73,11 @@ const INSIDE: &[f64] = &[0.3, 0.8];
 /// How far off they may be there, in tolerances: as much as errors are taken to be where events are doubted.
 const ALLOWED: f64 = 16.0;
 
+/// Roundings of a right side, which has many terms.
+const SUMMED: f64 = 1e6 * f64::EPSILON;
+/// Part of a change by which partial derivatives may miss it.
+const HOLDS: f64 = 0.5;
+
 /// The equations at the start of a step, to first order, and the stages.
 #[derive(Debug, Default)]
 pub(super) struct Linear {
@@ -168,6 +173,11 @@ impl Solver {
             return Err(StepError::NoJacobian);
         }
         self.statistics.evaluations += 1;
+        // From step to step nothing jumps.
+        if self.last_h == f64::INFINITY || self.t != self.path.end() {
+            self.doubt_jacobian(system).map_err(StepError::Rhs)?;
+        }
+        let Linear { jacobian, drift, .. } = &self.scratch.1;
         let bad = |values: &[f64]| values.iter().position(|v| !v.is_finite());
         if let Some(component) = bad(&self.slope) {
             return Err(StepError::NotFinite { t, component });
@@ -180,8 +190,44 @@ impl Solver {
         Ok(())
     }
 
+    /// Takes out partial derivatives that do not hold as far as the tolerance reaches, as those of a square root so
+    /// near zero that rounding decides how large they are. The stages would take them at their word, stay where they
+    /// are, and estimate no error.
+    #[cold]
+    fn doubt_jacobian<S: OdeSystem + ?Sized>(&mut self, system: &mut S) -> Result<(), S::Error> {
+        let (t, n, x, slope) = (self.t, self.x.len(), &self.x, &self.slope);
+        let by = x
+            .iter()
+            .zip(slope)
+            .enumerate()
+            .map(|(k, (x, slope))| self.options.scale(k, x.abs()).copysign(*slope));
+        let by: Vec<f64> = by.collect();
+        let y: Vec<f64> = x.iter().zip(&by).map(|(x, by)| x + by).collect();
+        let mut beside = vec![0.0; n];
+        system.rhs(t, &y, &mut beside)?;
+        let Linear { jacobian, .. } = &mut self.scratch.1;
+        let places = |k: usize| system.pattern().map_or(k * n..(k + 1) * n, |p| p.column(k));
+        let row = |place: usize| system.pattern().map_or(place % n, |p| p.row(place));
+        // What they leave out of the change of each row.
+        let mut left_out: Vec<f64> = beside.iter().zip(slope).map(|(b, s)| b - s).collect();
+        for (k, by) in by.iter().enumerate() {
+            places(k).for_each(|place| left_out[row(place)] -= jacobian[place] * by);
+        }
+        for (k, by) in by.iter().enumerate() {
+            for place in places(k) {
+                let (off, part) = (left_out[row(place)].abs(), (jacobian[place] * by).abs());
+                let rounding = SUMMED * (slope[row(place)].abs() + beside[row(place)].abs());
+                if off > rounding && off > HOLDS * part && part > 0.1 * off {
+                    jacobian[place] = f64::NAN;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Puts quotients of differences, along the way of the solution, in place of partial derivatives that are
-    /// not finite, as that of a square root at zero. Gives the first state of which none is finite either.
+    /// not finite, as that of a square root at zero, and shortens the step. Gives the first state of which none is
+    /// finite either.
     #[cold]
     fn difference<S: OdeSystem + ?Sized>(
         &mut self,
@@ -190,6 +236,7 @@ impl Solver {
         let (t, n, x, slope) = (self.t, self.x.len(), &self.x, &self.slope);
         let Linear { jacobian, drift, .. } = &mut self.scratch.1;
         let (mut y, mut beside, mut worst) = (x.clone(), vec![0.0; n], None);
+        let mut soon = f64::INFINITY;
         let mut mend = |entry: &mut f64, row: usize, quotient: f64| {
             if !entry.is_finite() {
                 *entry = quotient;
@@ -202,6 +249,7 @@ impl Solver {
                 continue;
             }
             let by = self.options.scale(k, x[k].abs());
+            soon = soon.min(by / slope[k].abs());
             let by = if slope[k] < 0.0 { -by } else { by };
             y[k] = x[k] + by;
             system.rhs(t, &y, &mut beside)?;
@@ -217,6 +265,10 @@ impl Solver {
             for row in 0..n {
                 mend(&mut drift[row], row, (beside[row] - slope[row]) / by);
             }
+        }
+        // They hold as far as the tolerance.
+        if soon < self.h || self.h == 0.0 && soon < f64::INFINITY {
+            self.h = soon;
         }
         Ok(worst)
     }
