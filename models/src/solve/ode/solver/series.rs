@@ -12,6 +12,9 @@ use super::{Method, OdeSystem, Solver, StepError, StepInfo};
 /// Defect of a step, in tolerances, from which on it is not that of a series that was cut off, whose last
 /// terms are at tolerance.
 const DEFECT: f64 = 64.0;
+/// How many times smaller than the first half of a series its last term is at least.
+const BESIDE: f64 = 1e3;
+
 /// Defect of a step that was halved, as its series do not hold far enough: there they end at once, as on the other
 /// branch of a square root, and no last term tells.
 const HALVED: f64 = 8.0;
@@ -162,7 +165,28 @@ impl Solver {
             // Nothing is known from coefficients that vanish; grow carefully.
             shortest = if self.h > 0.0 { 10.0 * self.h } else { 1e-3 };
         }
-        shortest
+        if closed { shortest } else { self.convergent(order, shortest) }
+    }
+
+    /// The step, or the longest one on which the last term of each state's series is small beside its first half.
+    /// Behind the start of a square root series diverge within the tolerance: the sign of a state that has just
+    /// begun to grow would be that of its last term.
+    fn convergent(&self, order: usize, mut step: f64) -> f64 {
+        let mut high = libm::pow(step, (order - 1) as f64);
+        for i in 0..self.path.dim() {
+            let row = self.path.row(i);
+            let last = row[order].abs() * BESIDE;
+            if last * high <= row[1].abs() || last * high * step <= f64::EPSILON * row[0].abs() {
+                continue;
+            }
+            let longest = |k: usize| libm::pow(row[k].abs() / last, 1.0 / (order - k) as f64);
+            let longest = (1..=order / 2).map(longest).fold(0.0, f64::max);
+            if longest > 0.0 && longest < step {
+                step = longest;
+                high = libm::pow(step, (order - 1) as f64);
+            }
+        }
+        step
     }
 }
 
