@@ -1,7 +1,7 @@
 //! The master as an atomic model.
 use super::{
     Balance, Compensation, Extrapolation, Kalman, Line, LookAhead, LowPass, Pace, Sequence,
-    extrapolation::Cubic, trial::is_refresh, trust::residual,
+    extrapolation::Cubic, growth::Growth, trial::is_refresh, trust::residual,
 };
 use crate::signal::{
     NEVER, Timer,
@@ -49,6 +49,7 @@ pub struct Coupler {
     unsettled: bool,
     /// A shared event has been refuted, in which receivers believed by what they were told.
     refuted: bool,
+    growth: Growth,
 }
 
 /// The treatment of a coupler's signals.
@@ -148,7 +149,21 @@ impl Coupler {
             jumped: -1,
             unsettled: false,
             refuted: false,
+            growth: Growth::default(),
         }
+    }
+
+    /// Tells of a coupling that diverges.
+    fn watch(&mut self, fx: &mut Effects<Value>) {
+        let (now, timer, lines) = (self.timer.now(), self.timer, &self.lines);
+        let gaps = || lines.iter().map(|line| line.gap(now, &timer)).collect();
+        let Some((worst, gap)) = self.growth.look(self.exchanges, gaps) else { return };
+        let name = self.policy.name(worst as u16);
+        let note = format!(
+            "the coupling diverges: what receivers were told of `{name}` is off by {gap:e}, and by ever more from \
+             exchange to exchange; take a shorter `step`, or `iterate` (`check --stability` tells which steps are stable)"
+        );
+        fx.report(Fact::Note(note.into()));
     }
 
     /// Largest error of what receivers were told, by its aim.
@@ -186,6 +201,7 @@ impl Coupler {
         let again = self.exchanges > 0 && now == self.last;
         if !again {
             self.told = None;
+            self.watch(fx);
         }
         self.rounds = if again { self.rounds + 1 } else { 0 };
         let settling = self.policy.settles.filter(|s| again && s.relaxation < 1.0);

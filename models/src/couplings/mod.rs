@@ -16,6 +16,7 @@
 //! | `balance.rs` | polynomials that carry the same power to both sides (power-balanced) |
 //! | `look_ahead.rs` | earlier exchanges before an event (LookAhead) |
 //! | `sequence.rs` | who goes first, where that changes from step to step |
+//! | `growth.rs` | whether the coupling diverges, which a note tells |
 //! | `line.rs` | one signal on its way: what the source does, what receivers hold |
 //! | `coupler.rs` | the atomic model |
 //! | `iteration.rs` | corrections of a macro step that is repeated (implicit, semi-implicit) |
@@ -44,6 +45,7 @@ mod contradictions;
 mod coupler;
 mod embedded;
 mod extrapolation;
+mod growth;
 mod iteration;
 mod kalman;
 mod kind;

@@ -77,3 +77,31 @@ fn states_that_are_lost_in_their_quanta_are_told() {
         assert!((last - 0.7158).abs() < 2e-3 && !lost(&done), "{tolerance}: {last}");
     }
 }
+
+/// Two circuits with an algebraic loop of gain one half: quadratic extrapolation of what goes round makes it grow. It
+/// came to 9e78 V without a word.
+#[test]
+fn couplings_that_diverge_are_told() {
+    let text = "stop = '10 ms'\nsample = 'none'\nconnections = ['a.v -> b.v', 'b.i -> a.i']\n\
+                [coupling]\nstep = '0.05 ms'\n@\n\
+                [unit.a]\nkind = 'equations'\nstates = { u = 10 }\ninputs = { i = 0 }\nderivatives = { u = '-i/1e-5' }\n\
+                outputs = { v = 'u - 50*i', u = 'u' }\nexchange_tolerance = 1e-10\n\
+                [unit.b]\nkind = 'equations'\nstates = { w = 0 }\ninputs = { v = 0 }\n\
+                derivatives = { w = '(v - w)/100/2e-5' }\noutputs = { i = '(v - w)/100', w = 'w' }\n\
+                exchange_tolerance = 1e-10\n[result]\nu = 'final(a.u)'\n";
+    for (policy, diverges) in [
+        ("extrapolation = 2", true),
+        ("extrapolation = 0", false),
+        ("feed_through = 'settled'", false),
+    ] {
+        let done = run(&text.replace('@', policy), &[]);
+        let told = |n: &String| n.contains("the coupling diverges") && n.contains("`step`");
+        assert_eq!(
+            done.summary.notes.iter().any(told),
+            diverges,
+            "{policy}: {:?}",
+            done.summary.notes
+        );
+        assert_eq!(value(&done, "u").unwrap().abs() > 1e9, diverges, "{policy}");
+    }
+}
