@@ -1,12 +1,14 @@
 //! Additions to models, from a stream of their own: values before the cycle in resets, and
 //! named formulas.
-use super::build::{read, sub};
+use super::build::{binary, mul, num, read, sub, unary};
 use crate::generate::{
     named,
     random::Random,
     tree::{self, Rewrite},
 };
-use superdense_judge::model::{Expr, Model, Unit, Variable};
+use superdense_judge::model::{
+    Binary, Comparison, Condition, Event, Expr, Model, Switching, Trigger, Unary, Unit, Variable,
+};
 
 /// Reads values before the cycle at some places.
 struct Before<'a>(&'a mut Random);
@@ -55,6 +57,31 @@ fn before(random: &mut Random, at: usize, unit: &mut Unit) {
     }
 }
 
+/// A level that rises through the edge of a valve, behind which the flow begins as a root, and an event there.
+fn valve(random: &mut Random, at: usize, unit: &mut Unit) {
+    let x = || read(Variable::State(at, unit.states.len()));
+    let opened = Variable::Discrete(at, unit.discrete.len());
+    let (inflow, flow) = (random.pick(&[1.0, 0.5, 0.25]), random.pick(&[0.25, 0.5, 0.8]));
+    let root = unary(Unary::Sqrt, binary(Binary::Max, x(), num(0.0)));
+    let how = random.pick(&[Comparison::Greater, Comparison::AtLeast]);
+    let condition = Condition::Relation(how, x(), num(0.0));
+    let event = Event {
+        name: format!("open{at}"),
+        trigger: Trigger::When { condition, touching: None },
+        priority: 0,
+        reset: vec![(opened, Expr::Number(1.0))],
+        to: None,
+        rest: None,
+    };
+    unit.derivatives.push(sub(num(inflow), mul(num(flow), root)));
+    unit.outputs.extend([x(), read(opened)]);
+    unit.states.push(random.pick(&[-0.5, -1.0, -0.125]));
+    unit.discrete.push(0.0);
+    if random.chance(50) {
+        unit.events.push(event);
+    }
+}
+
 /// Adds them to some models.
 pub(super) fn extras(random: &mut Random, model: &mut Model) {
     if random.chance(20) {
@@ -69,6 +96,14 @@ pub(super) fn extras(random: &mut Random, model: &mut Model) {
             for _ in 0..random.below(3) {
                 named::name_a_part(random, model, u, 80);
             }
+        }
+    }
+    if random.chance(6) {
+        let mut plain = model.units.iter_mut().enumerate().filter(|(_, u)| {
+            u.modes.is_empty() && u.algebraic.is_empty() && u.switching == Switching::Located
+        });
+        if let Some((at, unit)) = plain.next() {
+            valve(random, at, unit);
         }
     }
 }
