@@ -143,7 +143,8 @@ fn started_federates_that_end_are_named() {
         let begun = Instant::now();
         let told = bench.fails("run s.toml", 3);
         assert!(told.contains("the federate `peer`") && told.contains(part), "{told}");
-        assert!(begun.elapsed() < 10 * SECOND);
+        // Long before the 30 s after which a federate counts as lost, also on a busy machine.
+        assert!(begun.elapsed() < 25 * SECOND);
     }
 }
 
@@ -158,7 +159,7 @@ fn no_broker() {
     let told = bench.fails("run s.toml", 3);
     let took = begun.elapsed();
     assert!(told.contains("no broker at 127.0.0.1:") && told.contains("helics_broker"), "{told}");
-    assert!(took < 3 * SECOND, "{took:?}");
+    assert!(took < 20 * SECOND, "{took:?}");
 }
 
 /// Federates that have to be there do not come.
@@ -172,7 +173,7 @@ fn missing_federates_are_named() {
     let begun = Instant::now();
     let told = bench.fails("run s.toml", 3);
     assert!(told.contains("`grid` did not join"), "{told}");
-    assert!(begun.elapsed() < 4 * SECOND);
+    assert!(begun.elapsed() < 20 * SECOND);
 }
 
 /// Acceptance 24: without the library, a remedy is told.

@@ -197,7 +197,7 @@ fn surfaces_that_jump_away_let_go() {
     };
     let belt = |f: &str| format!("{head}discrete = {{ b = 0 }}\nderivatives = {{ v = '{f}' }}\n");
     let modes = "initial = 'a'\n[unit.u.mode.a]\nderivatives = { v = '-sign(v)' }\n\
-                 [[unit.u.mode.a.event]]\nname = 'on'\nat = '2 s'\nto = 'c'\n\
+                 [[unit.u.mode.a.event]]\nname = 'on'\nwhen = 't >= 2'\nto = 'c'\n\
                  [unit.u.mode.c]\nderivatives = { v = '-sign(v - 1)' }\n";
     let cases = [
         (belt("-sign(v - b)") + &jump("at = '2 s'", 1.0), 0.5),
