@@ -48,6 +48,7 @@ fn visit(tree: &Tree, group: u32, n: &mut Numbering) {
     for (_, body) in order {
         match body {
             Body::Group(inner) => visit(tree, inner, n),
+            Body::Part(_) => {}
             // The federation is none of the model's units.
             Body::Unit(u) if group == 0 && is_outside(tree, body) => {
                 n.number[u as usize] = u32::MAX;
@@ -163,6 +164,7 @@ fn mark_mastered(tree: &Tree, group: u32, around: bool, mastered: &mut [bool]) {
         match *body {
             Body::Group(inner) => mark_mastered(tree, inner, within, mastered),
             Body::Unit(u) => mastered[u as usize] = within,
+            Body::Part(_) => {}
         }
     }
 }
@@ -212,6 +214,8 @@ impl<'a> Builder<'a> {
                     break;
                 }
                 let component = match body {
+                    // The unit that it became a part of stands elsewhere.
+                    Body::Part(_) => continue,
                     Body::Group(inner) => Some(Component::from(self.group(inner))),
                     Body::Unit(u) => self.unit_of(at, number, u),
                 };
@@ -257,7 +261,8 @@ impl<'a> Builder<'a> {
             }
         }
         for (port, spec) in outputs.iter().zip(&g.outputs) {
-            for &e in &spec.ends {
+            // Signals of a part leave its unit, which stands further out.
+            for &e in spec.ends.iter().filter(|e| !matches!(g.body(**e), Body::Part(_))) {
                 model.couple(child(e).output(OutPort::<Value>::new(e.port)), port.inside());
             }
         }
@@ -358,7 +363,7 @@ impl<'a> Builder<'a> {
                 Some(&Body::Unit(u)) => {
                     self.unit_of(at, number, u);
                 }
-                None => {}
+                Some(Body::Part(_)) | None => {}
             }
         }
     }
