@@ -186,6 +186,11 @@ fn port_names(g: &Group, master: Option<&Ports>) -> [Vec<String>; 2] {
     }
 }
 
+/// The inner ports from which an output of a group is sent; signals of a part leave its unit, which stands further out.
+fn sent<'g>(g: &'g Group, output: &'g GroupPort) -> impl Iterator<Item = End> + 'g {
+    output.ends.iter().copied().filter(|end| !matches!(g.body(*end), Body::Part(_)))
+}
+
 impl<'a> Builder<'a> {
     fn new(tree: &'a Tree, numbering: &Numbering, session: &'a Session) -> Self {
         let turns = super::turns::turns(tree, session);
@@ -261,8 +266,7 @@ impl<'a> Builder<'a> {
             }
         }
         for (port, spec) in outputs.iter().zip(&g.outputs) {
-            // Signals of a part leave its unit, which stands further out.
-            for &e in spec.ends.iter().filter(|e| !matches!(g.body(**e), Body::Part(_))) {
+            for e in sent(g, spec) {
                 model.couple(child(e).output(OutPort::<Value>::new(e.port)), port.inside());
             }
         }
