@@ -4,12 +4,13 @@
 //! covers the form of a file; names, types of ports and formulas are the plan's to check.
 use crate::{
     kinds::kinds,
-    plan::{ADAPTERS, PARTITIONS, usual_ports},
+    plan::{ADAPTERS, PARTITIONS, SETTINGS, usual_ports},
 };
 use serde_json::{Map, Value as Json, json};
 use superdense_kernel::Guards;
 use superdense_models::{
     couplings::CouplingKind,
+    equations::EquationsKind,
     kinds::{ParamSpec, ParamType, PortKind, PortSpec, UnitKind},
 };
 
@@ -74,9 +75,18 @@ fn shared() -> Vec<(&'static str, Json)> {
         ("units", values(reference("unit"))),
         ("link", link()),
         ("coupling", unit(&CouplingKind)),
+        ("joined", joined()),
         ("template", template()),
         ("plot", plot()),
     ]
+}
+
+/// How units that are joined by connectors are solved.
+fn joined() -> Json {
+    let own = EquationsKind.params().iter().filter(|p| SETTINGS.contains(&p.name));
+    let mut schema = object(&[], &own.map(|p| (p.name, parameter(p))).collect::<Vec<_>>());
+    schema["description"] = json!("how units that are joined by connectors are solved");
+    schema
 }
 
 /// An entry of `[result]`.
@@ -103,9 +113,11 @@ fn template() -> Json {
             ("description", json!({ "type": "string" })),
             ("parameters", reference("parameters")),
             ("inputs", inputs),
-            ("outputs", outputs),
+            ("outputs", outputs.clone()),
+            ("connectors", outputs),
             ("unit", reference("units")),
             ("connections", reference("connections")),
+            ("joined", reference("joined")),
             ("link", json!({ "type": "array", "items": reference("link") })),
             ("coupling", reference("coupling")),
         ],
@@ -149,6 +161,7 @@ fn root() -> Vec<(&'static str, Json)> {
         ("unit", reference("units")),
         ("template", json!({ "type": "object", "additionalProperties": reference("template") })),
         ("connections", reference("connections")),
+        ("joined", reference("joined")),
         ("link", json!({ "type": "array", "items": reference("link") })),
         (
             "federate",
@@ -167,8 +180,8 @@ fn connections() -> Json {
         "via": described(&["string"], &format!("adapter: {}", adapters.join(", "))),
         "for": described(&["string"], "such as \"i in 0..9\""),
     }});
-    let text = json!({ "type": "string", "pattern": "->",
-        "description": "source.y -> tank.u, source.y -> tank.u via hold(0) for i in 0..9" });
+    let text = json!({ "type": "string", "pattern": "->|=",
+        "description": "source.y -> tank.u, source.y -> tank.u via hold(0) for i in 0..9; a.p = b.p joins connectors" });
     json!({ "type": "array", "items": { "anyOf": [text, table] } })
 }
 

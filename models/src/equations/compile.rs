@@ -2,7 +2,7 @@
 use super::{
     events::Events,
     formulas::Formulas,
-    index::of_index_1,
+    lower::{Lowered, lower},
     read::{Declared, Reader, StartValues, gather_texts},
     slide::{Slopes, slide},
     start::{Refused, Start, under_method},
@@ -104,8 +104,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 pub(super) fn compile(r: &mut Reader<'_>, context: &Context<'_>) -> Option<Component<Value>> {
     let mut d = Declared::read(r);
     let constants = constants(r, context);
-    let (mut formulas, mut derivatives) = of_index_1(r, &mut d, &constants, std::convert::identity);
-    let start = StartValues::read(r, &d, &constants);
+    let Lowered { mut formulas, equations: mut derivatives, start } =
+        lower(r, &mut d, &constants, std::convert::identity);
     let mode = start.mode;
     let mut outputs = formulas.outputs(r, &d);
     let mut dims = formulas.dims;

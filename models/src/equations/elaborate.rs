@@ -50,6 +50,7 @@ pub(super) fn elaborate(
         "outputs",
         "derivatives",
         "residuals",
+        "initial",
     ] {
         let Some((_, p)) = out.values.iter_mut().find(|(n, _)| n == name) else { continue };
         e.about = about(name);

@@ -3,7 +3,7 @@ use super::{
     compile::constants,
     events::{Events, Spec},
     formulas::Formulas,
-    index::of_index_1,
+    lower::{Lowered, lower},
     read::{Declared, Reader},
 };
 use crate::{
@@ -21,7 +21,8 @@ pub(super) fn feed_through(params: &Params, context: &Context<'_>) -> FeedThroug
     let mut d = Declared::read(&mut r);
     let names = constants(&mut r, context);
     // Switching functions read what stands in them; their sides are not looked at.
-    let (mut formulas, equations) = of_index_1(&mut r, &mut d, &names, Formulas::with_switching);
+    let Lowered { mut formulas, equations, .. } =
+        lower(&mut r, &mut d, &names, Formulas::with_switching);
     let outputs = formulas.outputs(&mut r, &d);
     let mut events = Events::new(&formulas);
     events.read(&mut r, context, &d);

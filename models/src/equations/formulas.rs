@@ -159,6 +159,29 @@ impl Formulas {
                 self.targets.insert(name.value.clone(), place);
             }
         }
+        self.follow(d);
+    }
+
+    /// Makes the variables known that elimination let follow from others.
+    fn follow(&mut self, d: &Declared<'_>) {
+        let Some(joined) = &d.joined else { return };
+        for (name, expr) in &joined.explicit {
+            let expr = joined.renumbered(expr, |name| self.variable(name));
+            let symbol = match expr.as_constant() {
+                Some(value) => Symbol::Const(value),
+                None => Symbol::Var(VarId(HELPERS + self.helpers.len() as u32)),
+            };
+            self.scope.insert(name.clone(), symbol);
+            self.helpers.push(expr);
+        }
+    }
+
+    /// The variable of a name, if it is one.
+    fn variable(&self, name: &str) -> Option<VarId> {
+        match self.scope.lookup(name) {
+            Some(Symbol::Var(v)) if v.0 < HELPERS => Some(v),
+            _ => None,
+        }
     }
 
     /// `let` expressions, each in terms of variables alone.
@@ -205,16 +228,26 @@ impl Formulas {
         if more > SHORT && !r.add(&p.span, more, 1) {
             return None;
         }
+        Some(self.still(r, &p.span, &expr, mode))
+    }
+
+    /// An expression of a text at `span` with its switching functions held still.
+    fn still(&mut self, r: &mut Reader<'_>, span: &Span, expr: &Expr, mode: Option<usize>) -> Expr {
         if !self.located {
-            return Some(expr);
+            return expr.clone();
         }
         let freezer = self.freezer.get_mut();
         let before = freezer.equalities;
-        let frozen = freezer.freeze(&expr, mode.map(|k| k as f64));
+        let frozen = freezer.freeze(expr, mode.map(|k| k as f64));
         if freezer.equalities > before {
-            r.errors.push(equality(&p.span, false));
+            r.errors.push(equality(span, false));
         }
-        Some(frozen)
+        frozen
+    }
+
+    /// An equation of the start, in the present mode.
+    pub(super) fn equation(&mut self, r: &mut Reader<'_>, p: &Located<Param>) -> Option<Expr> {
+        self.smooth(r, p, None)
     }
 
     /// In each mode its own formula, or else the one for all; one of them must be there unless
@@ -243,6 +276,14 @@ impl Formulas {
         self.mode.map(|mode| Expr::choose(mode, &all))
     }
 
+    /// Residuals of algebraic variables: those that elimination left, where there was one.
+    pub(super) fn residuals(&mut self, r: &mut Reader<'_>, d: &Declared<'_>) -> Vec<Expr> {
+        let Some(joined) = &d.joined else { return self.rates(r, d, true) };
+        let here = |z: &Expr| joined.renumbered(z, |name| self.variable(name));
+        let all: Vec<Expr> = joined.residuals.iter().map(here).collect();
+        all.iter().map(|z| self.still(r, &(0..0), z, None)).collect()
+    }
+
     /// Derivatives of states, or residuals of algebraic variables.
     pub(super) fn rates(
         &mut self,
@@ -260,7 +301,8 @@ impl Formulas {
         let states: Vec<&str> = unknowns.iter().map(|(s, _)| s.value.as_str()).collect();
         let known: HashSet<&str> = states.iter().copied().collect();
         for (name, _) in common.iter().chain(own.iter().flatten()) {
-            if !known.contains(name.value.as_str()) {
+            let follows = d.joined.as_ref().is_some_and(|joined| joined.eliminates(&name.value));
+            if !known.contains(name.value.as_str()) && !follows {
                 let error = format!("`{}` is no {what}", name.value);
                 let error = ParamError::at(name.span.clone(), error);
                 let help = match (states.is_empty(), algebraic) {

@@ -9,59 +9,26 @@
 //! States are chosen once, where the run begins, by how strongly they determine the constraints.
 use super::{
     formulas::Formulas,
-    read::{Declared, Reader, StartValues},
+    joined::CONSISTENT,
+    read::{Declared, Reader},
 };
 use crate::{
     kinds::ParamError,
-    maths::expr::{Expr, Names, VarId},
+    maths::expr::{Expr, VarId},
     solve::equations::Dims,
 };
 
 /// The most derivatives of a constraint: mechanisms need two, their controllers more.
 const MOST: usize = 6;
-/// How far, relative to its terms, a constraint may be from zero at the start.
-const CONSISTENT: f64 = 1e-6;
 
-/// The formulas of a unit, as `finish` wants them, with its equations: derivatives of states, then residuals of
-/// as many algebraic variables. Among these are states that follow from constraints; they stand behind the other
-/// states from now on. Nothing of a unit with mistakes.
-pub(super) fn of_index_1(
+/// The equations of a unit with derivatives of constraints; mistakes are reported.
+pub(super) fn reduced(
     r: &mut Reader<'_>,
-    d: &mut Declared<'_>,
-    constants: &Names,
-    finish: fn(Formulas) -> Formulas,
-) -> (Formulas, Vec<Expr>) {
-    let read = |r: &mut Reader<'_>, d: &Declared<'_>| {
-        let mut formulas = finish(Formulas::new(r, d, constants.clone()));
-        let reduced = reduced(r, d, &mut formulas);
-        (formulas, reduced)
-    };
-    let (mut formulas, mut found) = read(r, d);
-    if found.as_ref().is_some_and(|found| !found.constraints.is_empty()) {
-        let StartValues { initial, inputs, discrete, .. } = StartValues::read(r, d, constants);
-        let mut at = [&[0.0][..], &initial, &inputs, &discrete].concat();
-        at.resize(formulas.dims.variables() + formulas.relations().len(), 0.0);
-        let states = found.take().map(|found| found.dependent(&at));
-        match states {
-            Some(Ok(states)) => {
-                d.depend(&states);
-                (formulas, found) = read(r, d);
-            }
-            Some(Err(why)) => refuse(r, d, &why),
-            None => {}
-        }
-    }
-    let equations = found.map(|found| {
-        let independent = found.derivatives.len() - found.constraints.len();
-        let constraints = found.constraints.into_iter().map(|(_, z)| z);
-        found.derivatives.into_iter().take(independent).chain(constraints).chain(found.residuals)
-    });
-    (formulas, equations.into_iter().flatten().collect())
-}
-
-fn reduced(r: &mut Reader<'_>, d: &Declared<'_>, formulas: &mut Formulas) -> Option<Reduced> {
+    d: &Declared<'_>,
+    formulas: &mut Formulas,
+) -> Option<Reduced> {
     let derivatives = formulas.rates(r, d, false);
-    let residuals = formulas.rates(r, d, true);
+    let residuals = formulas.residuals(r, d);
     if !r.errors.is_empty() {
         return None;
     }
@@ -69,24 +36,30 @@ fn reduced(r: &mut Reader<'_>, d: &Declared<'_>, formulas: &mut Formulas) -> Opt
 }
 
 /// A mistake in the residual of an algebraic variable.
-fn refuse(r: &mut Reader<'_>, d: &Declared<'_>, why: &Irreducible) {
-    let name = d.unknowns(true)[why.row].0;
-    let error = format!("the residual of `{}` {}", name.value, why.error);
-    r.errors.push(ParamError::at(name.span.clone(), error).help(why.help.clone()));
+pub(super) fn refuse(r: &mut Reader<'_>, d: &Declared<'_>, why: &Irreducible) {
+    let error = match &d.joined {
+        Some(joined) => ParamError::whole(format!("{} {}", joined.labels[why.row], why.error)),
+        None => {
+            let name = d.unknowns(true)[why.row].0;
+            let error = format!("the residual of `{}` {}", name.value, why.error);
+            ParamError::at(name.span.clone(), error)
+        }
+    };
+    r.errors.push(error.help(why.help.clone()));
 }
 
 /// Equations of index 1.
-struct Reduced {
+pub(super) struct Reduced {
     /// Derivatives of all states.
-    derivatives: Vec<Expr>,
+    pub derivatives: Vec<Expr>,
     /// Constraints on states alone, with the number of the residual that each comes from.
-    constraints: Vec<(usize, Expr)>,
+    pub constraints: Vec<(usize, Expr)>,
     /// Residuals that determine the algebraic variables.
-    residuals: Vec<Expr>,
+    pub residuals: Vec<Expr>,
 }
 
 /// Why the residual of an algebraic variable, by number, cannot be reduced.
-struct Irreducible {
+pub(super) struct Irreducible {
     row: usize,
     error: String,
     help: String,
@@ -159,7 +132,7 @@ fn matched(
 impl Reduced {
     /// The states, of so many, that follow from the constraints: those with the largest pivots where the
     /// variables are `at`.
-    fn dependent(&self, at: &[f64]) -> Result<Vec<usize>, Irreducible> {
+    pub(super) fn dependent(&self, at: &[f64]) -> Result<Vec<usize>, Irreducible> {
         let states = self.derivatives.len();
         let slope = |z: &Expr, k: usize| z.differentiate(VarId((Dims::STATES + k) as u32)).eval(at);
         let mut matrix: Vec<Vec<f64>> = self

@@ -16,10 +16,13 @@
 //! outputs: signal outputs, hidden outputs (`~outputs`), event outputs, then `~link`.
 use super::{
     compile::compile,
+    connectors::connectors,
     elaborate::{elaborate, event_names, whole_text},
     feed_through::feed_through,
     foresee::state_events,
     idle::idle_events,
+    join::{Joining, join},
+    joined::JOINED,
     measures::measures,
     read::{Declared, Entry, MODE, Reader},
     start::{second_family, unused_by_method},
@@ -67,6 +70,10 @@ const PARAMS: &[ParamSpec] = &[
     raw("let", "helper expressions, in order: name = expression"),
     raw("derivatives", "time derivative of each state: state = expression"),
     raw("algebraic", "variables of algebraic equations: name = where the search for it begins"),
+    raw(
+        "connectors",
+        "what others are joined to: name = domain, or the names of its potential, flow and, if it is a rate, displacement",
+    ),
     raw("residuals", "algebraic equations: algebraic variable = expression that is zero"),
     raw("outputs", "signal outputs: name = expression"),
     raw("event_inputs", "names of event inputs"),
@@ -76,7 +83,11 @@ const PARAMS: &[ParamSpec] = &[
         "mode",
         "modes by name, each with let, derivatives, residuals, outputs, event, on of its own",
     ),
-    raw("initial", "the mode at the start; else the first one"),
+    raw(
+        "initial",
+        "the mode at the start, else the first one; or equations of the start: name = expression that is zero then",
+    ),
+    raw("free", "names of states whose values at the start are found by constraints and `initial`"),
     raw("on", "what an event input does: input, reset, emit; `value` is the event's value"),
     with(
         "switching",
@@ -144,6 +155,7 @@ const PARAMS: &[ParamSpec] = &[
         "longest solver step; unless given a 100th of the scenario's `stop` for functions that are no \
          polynomials, else 1e6 s",
     ),
+    raw(JOINED, "what connections made, for words on it"),
     raw("~inputs", "hidden inputs, made for links"),
     raw("~outputs", "hidden outputs, made for links"),
 ];
@@ -187,6 +199,19 @@ impl UnitKind for EquationsKind {
     }
     fn capabilities(&self, _: &Params, _: &Path) -> Capabilities {
         Capabilities::all()
+    }
+    fn connectors(&self, params: &Params) -> Result<Vec<(String, String)>, Vec<ParamError>> {
+        let mut r = Reader::new(params);
+        let all = connectors(&mut r);
+        let all = all.iter().map(|c| (c.name.value.clone(), c.domain())).collect();
+        if r.errors.is_empty() { Ok(all) } else { Err(r.errors) }
+    }
+    fn join(
+        &self,
+        parts: &[(&str, &Params, &Context<'_>)],
+        nodes: &[Vec<(usize, String)>],
+    ) -> Result<Params, Vec<(usize, ParamError)>> {
+        join(&Joining { parts, nodes })
     }
     fn feed_through(&self, params: &Params, context: &Context<'_>) -> FeedThrough {
         feed_through(params, context)

@@ -1,6 +1,7 @@
 //! Equations as a scenario writes them: reading, compiling, the choice of a method, the kind itself.
 mod auto;
 mod compile;
+mod connectors;
 mod elaborate;
 mod events;
 mod feed_through;
@@ -8,10 +9,15 @@ mod foresee;
 mod formulas;
 mod idle;
 mod index;
+mod initial;
+mod join;
+mod joined;
 mod kind;
 mod link_texts;
+mod lower;
 mod measures;
 mod read;
+mod rename;
 mod resets;
 mod slide;
 pub(crate) mod start;

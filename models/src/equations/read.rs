@@ -1,5 +1,5 @@
 //! Reading the tables and texts of an equation unit; mistakes are collected, never only the first.
-use super::elaborate::indexed;
+use super::{elaborate::indexed, joined::Joined};
 use crate::{
     kinds::{Context, Located, Param, ParamError, Params, Seconds, Span},
     maths::{
@@ -321,6 +321,8 @@ impl<'a> Reader<'a> {
 
 /// Everything that the texts declare.
 pub(super) struct Declared<'a> {
+    /// What is left of connected units once it is known.
+    pub joined: Option<Rc<Joined>>,
     /// States, then algebraic variables.
     pub states: Vec<Entry<'a>>,
     /// How many of `states` are algebraic.
@@ -343,6 +345,7 @@ impl<'a> Declared<'a> {
         let (mut states, algebraic) = (r.table("states"), r.table("algebraic"));
         states.extend(&algebraic);
         Self {
+            joined: None,
             states,
             algebraic: algebraic.len(),
             dependent: 0,
@@ -367,6 +370,17 @@ impl<'a> Declared<'a> {
         let declared = self.algebraic - self.dependent;
         let (states, rest) = self.states.split_at(self.states.len() - declared);
         if algebraic { rest } else { states }
+    }
+
+    /// Takes eliminated variables out of the states and algebraic variables.
+    pub(super) fn join(&mut self, joined: Joined) {
+        let stays = |(name, _): &Entry<'_>| !joined.eliminates(&name.value);
+        let algebraic = self.states.split_off(self.states.len() - self.algebraic);
+        self.states.retain(stays);
+        let algebraic: Vec<_> = algebraic.into_iter().filter(stays).collect();
+        self.algebraic = algebraic.len();
+        self.states.extend(algebraic);
+        self.joined = Some(Rc::new(joined));
     }
 
     /// Lets states, by number, follow from constraints: they become the first algebraic variables.
@@ -415,9 +429,15 @@ fn initial_mode(r: &mut Reader<'_>, d: &Declared<'_>) -> f64 {
     let Some(p) = r.params.get("initial") else { return 0.0 };
     match &p.value {
         Param::Text(t) if t.is_empty() => 0.0,
+        Param::Table(entries) => match entries.iter().find(|(name, _)| name.value == MODE) {
+            Some((_, p)) if !d.modes.is_empty() => r.mode(d, p).unwrap_or(0.0),
+            _ => 0.0,
+        },
         _ if d.modes.is_empty() => {
             let error = ParamError::at(p.span.clone(), "`initial` names a mode; there are none");
-            r.errors.push(error.help("remove it, or write the unit's modes: [unit.NAME.mode.on]"));
+            let help = "remove it, write the unit's modes: [unit.NAME.mode.on], or equations of the start: \
+                        initial = { x = \"expression\" }";
+            r.errors.push(error.help(help));
             0.0
         }
         _ => r.mode(d, p).unwrap_or(0.0),

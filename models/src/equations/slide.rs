@@ -81,16 +81,11 @@ pub(super) fn slide(
     }
     let states = derivatives.len();
     for (number, expr) in derivatives.iter_mut().chain(outputs).enumerate() {
+        let (read, text) = (expr.vars(), expr.to_string());
         // An output that is the function itself stands on zero: a condition of a result would hear its rounding.
-        let own_text = (number >= states).then(|| expr.to_string());
         let is_it =
-            |s: &&Slopes| own_text.as_ref() == Some(&functions[s.function].function.to_string());
-        if let Some(s) = all.iter().find(is_it) {
-            *expr = formula("if side == 1 then 0 else plain", s.flag, &[("plain", expr)]);
-            continue;
-        }
-        let read = expr.vars();
-        let own: Vec<&Slopes> = all.iter().filter(|s| read.contains(&s.side)).collect();
+            |s: &Slopes| number >= states && text == functions[s.function].function.to_string();
+        let own: Vec<&Slopes> = all.iter().filter(|s| read.contains(&s.side) || is_it(s)).collect();
         if own.len() > MOST {
             return Err(format!(
                 "sliding along surfaces of {} functions (sign, comparisons, ...) in one \
@@ -100,7 +95,8 @@ pub(super) fn slide(
         }
         for s in own {
             // The mean of both sides is nothing for it, but for rounding, which others would hear.
-            *expr = match s.still.filter(|_| number < states) == Some(number) {
+            let stands = s.still == Some(number) && number < states || is_it(s);
+            *expr = match stands {
                 true => formula("if side == 1 then 0 else plain", s.flag, &[("plain", expr)]),
                 false => s.combined(expr),
             };

@@ -8,7 +8,6 @@ use crate::{
         capabilities::{Capabilities, Capability},
         value::Value,
     },
-    solve::Detection,
 };
 use feed_through::{FeedThrough, Passing};
 use std::{ops::Range, path::Path, sync::Arc};
@@ -22,6 +21,7 @@ mod unit_kind;
 mod events;
 pub mod feed_through;
 pub mod files;
+mod links;
 pub(crate) mod measures;
 pub(crate) mod params;
 pub(crate) mod ports;
@@ -30,6 +30,7 @@ mod seconds;
 pub(crate) mod testing;
 
 pub use events::{Seen, StateEvents};
+pub use links::LinkSpec;
 pub use measures::Measures;
 pub(crate) use seconds::Seconds;
 
@@ -424,44 +425,6 @@ impl std::fmt::Debug for Context<'_> {
     }
 }
 
-/// A shared event, as one of its members sees it. Variables of members are written
-/// `unit.variable` in the texts.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LinkSpec {
-    /// Number of the link in the scenario.
-    pub link: u32,
-    /// Its name.
-    pub name: String,
-    /// Number of this unit among the members.
-    pub member: u32,
-    /// The members' names as written in the texts, in path order.
-    pub members: Vec<String>,
-    /// The members' variables that condition and resets use: (member, variable), in one order
-    /// for all members.
-    pub variables: Vec<(u32, String)>,
-    /// Per variable of `variables`: whether only events change it.
-    pub discrete: Vec<bool>,
-    /// The members' units, by their numbers in the scenario.
-    pub units: Vec<u32>,
-    /// Variables that the resets of this link may change, with their units; without a variable all of the unit.
-    pub moved: Vec<(u32, Option<String>)>,
-    /// Input ports or own variables of this unit by which it knows a variable of `variables`
-    /// between exchanges; `None` for its own variables.
-    pub known_by: Vec<Option<String>>,
-    /// The condition.
-    pub when: Located<String>,
-    /// This unit's assignments: variable and expression.
-    pub reset: Vec<(Located<String>, Located<String>)>,
-    /// Order among links of one instant; lower goes first.
-    pub priority: i64,
-    /// When this unit looks for the event.
-    pub detection: Detection,
-    /// Whether the event takes place when a member proposes it, without a look at the true values.
-    pub believed: bool,
-    /// Whether the member that proposes it resets by what it was told of the others.
-    pub resets_told: bool,
-}
-
 /// A kind of unit.
 pub trait UnitKind: Sync {
     /// The name in `kind = "…"`.
@@ -498,6 +461,29 @@ pub trait UnitKind: Sync {
     ) -> Result<Params, Vec<ParamError>> {
         let _ = constants;
         Ok(params)
+    }
+    /// Names of the connectors of the unit, each with its domain, in words that are the same for all that may be
+    /// joined. A unit that has some is built as a part only, by [`join`](Self::join).
+    ///
+    /// # Errors
+    /// All mistakes of their declarations.
+    fn connectors(&self, params: &Params) -> Result<Vec<(String, String)>, Vec<ParamError>> {
+        let _ = params;
+        Ok(Vec::new())
+    }
+    /// The parameters of one unit that does what all `parts` (name, parameters, surroundings) do together, without
+    /// those that say how it is solved. Connectors of a node, numbers of parts with names, are joined. Ports have the
+    /// names of those of the parts behind the part's name and a point.
+    ///
+    /// # Errors
+    /// All mistakes of the parts, each with the number of its part.
+    fn join(
+        &self,
+        parts: &[(&str, &Params, &Context<'_>)],
+        nodes: &[Vec<(usize, String)>],
+    ) -> Result<Params, Vec<(usize, ParamError)>> {
+        let _ = (parts, nodes);
+        Err(Vec::new())
     }
     /// Ports, which may depend on the parameters.
     ///

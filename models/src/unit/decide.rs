@@ -482,11 +482,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let side = match (self.side(sliding.above), self.side(sliding.below)) {
                 (above, _) if above > 0.0 => 1.0,
                 (_, below) if below < 0.0 => -1.0,
-                _ => match self.moved(k) {
-                    0.0 => return Some(false),
-                    side => side,
-                },
+                _ => self.moved(k),
             };
+            if side == 0.0 {
+                return Some(false);
+            }
             self.set_side(sliding.flag, 0.0);
             self.set_side(k, side);
             self.scratch.released.push(k);

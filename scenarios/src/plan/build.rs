@@ -48,6 +48,7 @@ fn visit(tree: &Tree, group: u32, n: &mut Numbering) {
     for (_, body) in order {
         match body {
             Body::Group(inner) => visit(tree, inner, n),
+            Body::Part(_) => {}
             // The federation is none of the model's units.
             Body::Unit(u) if group == 0 && is_outside(tree, body) => {
                 n.number[u as usize] = u32::MAX;
@@ -163,6 +164,7 @@ fn mark_mastered(tree: &Tree, group: u32, around: bool, mastered: &mut [bool]) {
         match *body {
             Body::Group(inner) => mark_mastered(tree, inner, within, mastered),
             Body::Unit(u) => mastered[u as usize] = within,
+            Body::Part(_) => {}
         }
     }
 }
@@ -182,6 +184,11 @@ fn port_names(g: &Group, master: Option<&Ports>) -> [Vec<String>; 2] {
         None => [own(&g.inputs), own(&g.outputs)],
         Some(ports) => [of(&ports.inputs), of(&ports.outputs)],
     }
+}
+
+/// The inner ports from which an output of a group is sent; signals of a part leave its unit, which stands further out.
+fn sent<'g>(g: &'g Group, output: &'g GroupPort) -> impl Iterator<Item = End> + 'g {
+    output.ends.iter().copied().filter(|end| !matches!(g.body(*end), Body::Part(_)))
 }
 
 impl<'a> Builder<'a> {
@@ -212,6 +219,8 @@ impl<'a> Builder<'a> {
                     break;
                 }
                 let component = match body {
+                    // The unit that it became a part of stands elsewhere.
+                    Body::Part(_) => continue,
                     Body::Group(inner) => Some(Component::from(self.group(inner))),
                     Body::Unit(u) => self.unit_of(at, number, u),
                 };
@@ -257,7 +266,7 @@ impl<'a> Builder<'a> {
             }
         }
         for (port, spec) in outputs.iter().zip(&g.outputs) {
-            for &e in &spec.ends {
+            for e in sent(g, spec) {
                 model.couple(child(e).output(OutPort::<Value>::new(e.port)), port.inside());
             }
         }
@@ -359,7 +368,7 @@ impl<'a> Builder<'a> {
                 Some(&Body::Unit(u)) => {
                     self.unit_of(at, number, u);
                 }
-                None => {}
+                Some(Body::Part(_)) | None => {}
             }
         }
     }

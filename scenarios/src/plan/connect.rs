@@ -2,7 +2,7 @@
 use super::{
     adapters, drivers,
     evaluate::Evaluator,
-    selector::{Connection, Index, Selector, Step},
+    selector::{Connection, Index, Loop, Selector, Step},
     session::{Session, did_you_mean},
     tree::{Body, Child, End, Group, Tree, Wire, dotted},
 };
@@ -22,7 +22,7 @@ pub(super) fn connect(tree: &mut Tree, group: u32, session: &Session) {
     let wrong_ports = decl.inputs.len() > tree.groups[group as usize].inputs.len();
     let mut meant = drivers::Meant::new(decl.unread || wrong_ports);
     for (number, connection) in (0u32..).zip(&decl.connections) {
-        each(tree, group, connection, session, |tree, eval| {
+        each(tree, group, (&connection.loops, &connection.span), session, |tree, eval| {
             let done = one(tree, group, connection, number, eval, &mut adapters);
             if done.is_none() {
                 meant.note(tree, group, &connection.to, eval);
@@ -35,10 +35,10 @@ pub(super) fn connect(tree: &mut Tree, group: u32, session: &Session) {
 }
 
 /// Calls `f` for all values of the loop variables; stops at the first mistake.
-fn each(
+pub(super) fn each(
     tree: &mut Tree,
     group: u32,
-    connection: &Connection,
+    (loops, span): (&[Loop], &Span),
     session: &Session,
     mut f: impl FnMut(&mut Tree, &Evaluator<'_>) -> Option<()>,
 ) {
@@ -47,7 +47,7 @@ fn each(
     let mut todo: Vec<Vec<(&str, f64)>> = vec![Vec::new()];
     while let Some(locals) = todo.pop() {
         let eval = Evaluator::new(session, &scope, &locals);
-        let Some(next) = connection.loops.get(locals.len()) else {
+        let Some(next) = loops.get(locals.len()) else {
             if f(tree, &eval).is_none() || session.sink.len() > before {
                 return;
             }
@@ -57,7 +57,7 @@ fn each(
         let (from, to) = (eval.whole(&next.from, WHAT), next.to.behind(&eval, WHAT));
         let (Some(from), Some(to)) = (from, to) else { return };
         if to.saturating_sub(from) > MAX_WIRES as i64 || todo.len() > MAX_WIRES {
-            let mistake = Mistake::new("too-large", &connection.span, "this range is too long");
+            let mistake = Mistake::new("too-large", span, "this range is too long");
             session.report(
                 mistake.help(
                     "a range has at most a million members; divide the model among templates",

@@ -332,6 +332,7 @@ fn members(
                 let coupled = match body {
                     Body::Group(_) => true,
                     Body::Unit(u) => tree.units[*u as usize].kind.is_continuous(),
+                    Body::Part(_) => false,
                 };
                 if coupled {
                     all.push((number, member));
@@ -453,7 +454,7 @@ pub(super) fn alone(tree: &Tree, session: &Session) {
         }
         let iterates = master(g).is_some_and(|m| match g.children[m as usize].members[0] {
             Body::Unit(u) => iterates(&tree.units[u as usize].params),
-            Body::Group(_) => false,
+            Body::Group(_) | Body::Part(_) => false,
         });
         for body in g.children.iter().flat_map(|c| &c.members) {
             let Body::Unit(u) = *body else { continue };

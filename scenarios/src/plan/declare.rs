@@ -2,7 +2,7 @@
 use super::{
     coupling::{self, CouplingDecl},
     parameters::{Declared, declared, flatten},
-    selector::{self, Connection, Piece, Selector, Step, is_name},
+    selector::{self, Connection, JointDecl, Piece, Selector, Step, is_name},
     session::{Session, did_you_mean},
 };
 use crate::{
@@ -36,13 +36,24 @@ pub(super) const ROOT_KEYS: &[&str] = &[
     "unit",
     "template",
     "connections",
+    "joined",
     "link",
     "coupling",
     "plot",
     "federate",
 ];
-const TEMPLATE_KEYS: &[&str] =
-    &["description", "parameters", "inputs", "outputs", "unit", "connections", "link", "coupling"];
+const TEMPLATE_KEYS: &[&str] = &[
+    "description",
+    "parameters",
+    "inputs",
+    "outputs",
+    "connectors",
+    "unit",
+    "connections",
+    "joined",
+    "link",
+    "coupling",
+];
 const LINK_KEYS: &[&str] =
     &["name", "units", "when", "reset", "priority", "detect", "detectors", "values", "models"];
 
@@ -94,6 +105,11 @@ pub(super) struct GroupDecl {
     /// By name; `order` is that of the text.
     pub units: Vec<UnitDecl>,
     pub connections: Vec<Connection>,
+    /// Connectors of a template, and which inner ones they are.
+    pub connectors: Vec<PortDecl>,
+    pub joints: Vec<JointDecl>,
+    /// `[joined]`: how what is joined is solved.
+    pub joined: Option<Node>,
     pub links: Vec<LinkDecl>,
     pub coupling: Option<CouplingDecl>,
     /// The federation, of the scenario itself.
@@ -195,6 +211,8 @@ impl Declarer<'_> {
         }
         group.inputs = self.ports(table, "inputs");
         group.outputs = self.ports(table, "outputs");
+        group.connectors = self.ports(table, "connectors");
+        group.joined = table.get("joined").cloned();
         self.connections(table, &mut group);
         if let Some(node) = table.get("link") {
             let links = node.list("`link`", "[[link]] with two brackets", sink).unwrap_or_default();
@@ -335,7 +353,12 @@ impl Declarer<'_> {
             let connection = match &item.item {
                 Item::Text(t) => {
                     let text = Located::new(t.clone(), item.span.clone());
-                    self.parsed(selector::connection(Piece::new(self.session, &text)))
+                    let piece = Piece::new(self.session, &text);
+                    if let Some(joint) = selector::joint(piece) {
+                        group.joints.extend(self.parsed(joint));
+                        continue;
+                    }
+                    self.parsed(selector::connection(piece))
                 }
                 Item::Table(t) => self.connection_table(t, &item.span),
                 _ => {

@@ -3,7 +3,7 @@ use super::{
     connect, convert, coupling,
     declare::{Declarations, GroupDecl, Of, PortDecl, UnitDecl},
     evaluate::Evaluator,
-    links,
+    joints, links,
     parameters::{Scope, flatten},
     session::{Session, did_you_mean},
     size,
@@ -38,6 +38,7 @@ pub(super) fn expand(declarations: &Declarations, session: &Session) -> Tree {
     e.group(String::new(), &declarations.root, Rc::clone(&scope));
     let mut tree = std::mem::take(&mut e.tree);
     e.check_unused(&scope);
+    joints::unite(&mut tree, session);
     links::number(&mut tree);
     tree
 }
@@ -65,6 +66,7 @@ impl Expander<'_> {
             declared: 0,
             inputs: Vec::new(),
             outputs: Vec::new(),
+            connectors: Vec::new(),
             wires: Vec::new(),
         });
         // In path order, so that units get their numbers independently of the text's order.
@@ -85,6 +87,9 @@ impl Expander<'_> {
         let outputs = decl.outputs.iter().filter_map(|p| self.port(at, p, false)).collect();
         let group = &mut self.tree.groups[at as usize];
         (group.inputs, group.outputs) = (inputs, outputs);
+        let connectors = joints::exports(&self.tree, at, &decl.connectors, self.session);
+        self.tree.groups[at as usize].connectors = connectors;
+        joints::resolve(&mut self.tree, at, self.session);
         connect::connect(&mut self.tree, at, self.session);
         links::link(&mut self.tree, at, self.session);
         coupling::couple(&mut self.tree, at, self.session);
@@ -240,8 +245,19 @@ impl Expander<'_> {
         unit: &UnitDecl,
         i: u32,
     ) {
-        child.members.push(Body::Unit(self.tree.units.len() as u32));
-        self.tree.units.push(Unit {
+        let has_connectors = match kind.connectors(&params) {
+            Ok(all) => !all.is_empty(),
+            Err(errors) => {
+                self.session.unit_errors(&unit.name.span, &dotted(&path), errors);
+                true
+            }
+        };
+        let (units, body): (_, fn(u32) -> Body) = match has_connectors {
+            true => (&mut self.tree.parts, Body::Part),
+            false => (&mut self.tree.units, Body::Unit),
+        };
+        child.members.push(body(units.len() as u32));
+        units.push(Unit {
             path,
             kind,
             params,

@@ -49,6 +49,7 @@ pub(super) fn foresee(
 pub(super) fn below(tree: &Tree, body: Body) -> Vec<u32> {
     match body {
         Body::Unit(unit) => vec![unit],
+        Body::Part(_) => Vec::new(),
         Body::Group(inner) => {
             let children = tree.groups[inner as usize].children.iter();
             let bodies = children.flat_map(|child| child.members.iter());

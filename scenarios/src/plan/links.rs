@@ -104,6 +104,11 @@ fn members(
         for member in found {
             let end = End { child, member, port: 0 };
             let name = g.name_of(end);
+            if let Body::Part(_) = g.body(end) {
+                let help = "a unit with connectors becomes a part of a whole, whose equations share everything already: \
+                            write an event into the unit";
+                return refuse(&text.span, format!("`{name}` has connectors"), help);
+            }
             let Body::Unit(unit) = g.body(end) else {
                 let help = "links join units, not groups: put the link into the template";
                 return refuse(&text.span, format!("`{name}` is a group"), help);

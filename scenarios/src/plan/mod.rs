@@ -18,6 +18,7 @@ pub mod federate;
 mod foresee;
 mod functions;
 pub mod graph;
+mod joints;
 mod link_ports;
 mod links;
 mod loops;
@@ -45,6 +46,7 @@ use crate::{
     result::Results,
 };
 pub(crate) use adapters::ADAPTERS;
+pub(crate) use joints::SETTINGS;
 pub(crate) use partition::PARTITIONS;
 pub use partition::Partition;
 use serde::{Deserialize, Serialize};

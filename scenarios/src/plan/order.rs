@@ -93,6 +93,7 @@ fn follows(tree: &Tree, g: &Group, input: End, session: &Session) -> bool {
     };
     match g.body(input) {
         Body::Unit(at) => unit((at, input.port)),
+        Body::Part(_) => false,
         Body::Group(inner) => {
             let ends = &tree.groups[inner as usize].inputs[usize::from(input.port)].ends;
             ends.iter().flat_map(|&end| tree.targets(inner, end)).any(unit)

@@ -134,7 +134,7 @@ fn units_of(piece: Piece<'_>, tree: &Tree, session: &Session) -> Vec<String> {
                 match g.body(end) {
                     _ if last => paths.push(join(&g.path, &g.name_of(end))),
                     Body::Group(group) => inner.push(group),
-                    Body::Unit(_) => {
+                    Body::Unit(_) | Body::Part(_) => {
                         let message =
                             format!("`{}` is a unit and has nothing inside", g.name_of(end));
                         let mistake = Mistake::new("unknown-unit", &step.name.span, message);

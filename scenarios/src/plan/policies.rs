@@ -191,7 +191,7 @@ fn below(tree: &Tree, at: u32, all: &mut Vec<u32>) {
             match *body {
                 Body::Group(inner) => below(tree, inner, all),
                 Body::Unit(u) if !tree.units[u as usize].hidden => all.push(u),
-                Body::Unit(_) => {}
+                Body::Unit(_) | Body::Part(_) => {}
             }
         }
     }

@@ -196,7 +196,7 @@ impl Recorder<'_> {
                     match (g.body(end), last) {
                         (_, true) => return self.all(&places, step, port, &selector),
                         (Body::Group(inner), false) => next.push((format!("{label}."), inner)),
-                        (Body::Unit(_), false) => {
+                        (Body::Unit(_) | Body::Part(_), false) => {
                             let message = format!("`{label}` is a unit and has nothing inside");
                             let mistake = Mistake::new("unknown-unit", &step.name.span, message);
                             self.session.report(mistake.help("write unit.output"));

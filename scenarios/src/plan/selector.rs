@@ -81,6 +81,14 @@ pub(super) struct Connection {
     pub span: Span,
 }
 
+/// A line of `connections` that joins connectors: `a.p = b.p`.
+#[derive(Debug, Clone)]
+pub(super) struct JointDecl {
+    pub ends: Vec<Selector>,
+    pub loops: Vec<Loop>,
+    pub span: Span,
+}
+
 /// A piece of a text of the scenario.
 #[derive(Clone, Copy)]
 pub(super) struct Piece<'a> {
@@ -243,7 +251,7 @@ pub(super) fn unit(piece: Piece<'_>) -> Parsed<Step> {
 /// A connection written as text.
 pub(super) fn connection(piece: Piece<'_>) -> Parsed<Connection> {
     const FORM: &str = "write `unit.output -> unit.input`, then perhaps `via hold(0)`, then \
-                        perhaps `for i in 0..9`";
+                        perhaps `for i in 0..9`; connectors are joined by `unit.p = other.p`";
     let text = piece.text();
     let arrow = Outside(text).find("->");
     let Some(arrow) = arrow else {
@@ -265,6 +273,24 @@ pub(super) fn connection(piece: Piece<'_>) -> Parsed<Connection> {
         );
     }
     Ok(Connection { from, to: selector(target)?, via, loops, span: piece.span() })
+}
+
+/// Connectors that are joined, `a.p = b.p = c.n for i in 0..9`; nothing for other connections.
+pub(super) fn joint(piece: Piece<'_>) -> Option<Parsed<JointDecl>> {
+    let text = piece.text();
+    let (ends, loops_of) = match Outside(text).find(" for ") {
+        Some(at) => (piece.slice(0, at), Some(piece.slice(at + 5, text.len()))),
+        None => (piece, None),
+    };
+    if Outside(ends.text()).find("->").is_some() || Outside(ends.text()).find("=").is_none() {
+        return None;
+    }
+    let read = || {
+        let loops = loops_of.map_or(Ok(Vec::new()), loops)?;
+        let ends = ends.split("=").into_iter().map(selector).collect::<Parsed<_>>()?;
+        Ok(JointDecl { ends, loops, span: piece.span() })
+    };
+    Some(read())
 }
 
 /// `sum(plant[*].power)`: the name and what stands in the parentheses.

@@ -1,5 +1,9 @@
 //! The instances of a scenario: groups, units, and what connects them, before the model is built.
-use super::{declare::GroupDecl, parameters::Scope};
+use super::{
+    declare::GroupDecl,
+    joints::{Home, Joint, Pin},
+    parameters::Scope,
+};
 use crate::source::Span;
 use std::{rc::Rc, sync::Arc};
 use superdense_models::kinds::{LinkSpec, ParamSpec, ParamType, Params, PortSpec, Ports, UnitKind};
@@ -11,6 +15,8 @@ pub(super) enum Body {
     Unit(u32),
     /// Index into [`Tree::groups`].
     Group(u32),
+    /// Index into [`Tree::parts`].
+    Part(u32),
 }
 
 /// A name within a group, with its one instance or the members of its array.
@@ -62,6 +68,8 @@ pub(super) struct Group {
     pub declared: usize,
     pub inputs: Vec<GroupPort>,
     pub outputs: Vec<GroupPort>,
+    /// Connectors of a template by name.
+    pub connectors: Vec<(String, Pin)>,
     pub wires: Vec<Wire>,
 }
 
@@ -89,6 +97,11 @@ pub(super) struct LinkInstance {
 #[derive(Default)]
 pub(super) struct Tree {
     pub units: Vec<Unit>,
+    /// Units with connectors, each of which becomes a part of one of `units`.
+    pub parts: Vec<Unit>,
+    pub joints: Vec<Joint>,
+    /// Per part, once all of them are united.
+    pub homes: Vec<Home>,
     pub groups: Vec<Group>,
     pub links: Vec<LinkInstance>,
     /// The federation as a unit of the top.
@@ -145,11 +158,20 @@ impl Tree {
         None
     }
 
+    /// The ports of a unit or a part.
+    fn own_ports(&self, body: Body) -> &Ports {
+        match body {
+            Body::Part(part) => &self.parts[part as usize].ports,
+            Body::Unit(unit) => &self.units[unit as usize].ports,
+            Body::Group(_) => unreachable!("the caller knows the ports of groups"),
+        }
+    }
+
     /// Inputs or outputs of an instance: name and specification.
     pub(super) fn ports(&self, body: Body, input: bool) -> Vec<&PortSpec> {
         match body {
-            Body::Unit(u) => {
-                let ports = &self.units[u as usize].ports;
+            Body::Unit(_) | Body::Part(_) => {
+                let ports = self.own_ports(body);
                 if input { ports.inputs.iter().collect() } else { ports.outputs.iter().collect() }
             }
             Body::Group(g) => {
@@ -163,8 +185,12 @@ impl Tree {
     /// One port.
     pub(super) fn port(&self, body: Body, input: bool, port: u16) -> &PortSpec {
         match (body, input) {
-            (Body::Unit(u), true) => &self.units[u as usize].ports.inputs[usize::from(port)],
-            (Body::Unit(u), false) => &self.units[u as usize].ports.outputs[usize::from(port)],
+            (Body::Unit(_) | Body::Part(_), true) => {
+                &self.own_ports(body).inputs[usize::from(port)]
+            }
+            (Body::Unit(_) | Body::Part(_), false) => {
+                &self.own_ports(body).outputs[usize::from(port)]
+            }
             (Body::Group(g), true) => &self.groups[g as usize].inputs[usize::from(port)].spec,
             (Body::Group(g), false) => &self.groups[g as usize].outputs[usize::from(port)].spec,
         }
@@ -183,11 +209,11 @@ impl Tree {
     /// The number of the port of a name.
     pub(super) fn port_number(&self, body: Body, input: bool, name: &str) -> Option<u16> {
         let at = match (body, input) {
-            (Body::Unit(u), true) => {
-                self.units[u as usize].ports.inputs.iter().position(|p| p.name == name)
+            (Body::Unit(_) | Body::Part(_), true) => {
+                self.own_ports(body).inputs.iter().position(|p| p.name == name)
             }
-            (Body::Unit(u), false) => {
-                self.units[u as usize].ports.outputs.iter().position(|p| p.name == name)
+            (Body::Unit(_) | Body::Part(_), false) => {
+                self.own_ports(body).outputs.iter().position(|p| p.name == name)
             }
             (Body::Group(g), true) => {
                 self.groups[g as usize].inputs.iter().position(|p| p.spec.name == name)
@@ -205,6 +231,7 @@ impl Tree {
         loop {
             match self.groups[group as usize].body(end) {
                 Body::Unit(u) => return Some((u, end.port)),
+                Body::Part(part) => return self.at_home(part, false, end.port),
                 Body::Group(g) => {
                     group = g;
                     end = *self.groups[g as usize].outputs[usize::from(end.port)].ends.first()?;
@@ -219,6 +246,7 @@ impl Tree {
         while let Some((group, end)) = todo.pop() {
             match self.groups[group as usize].body(end) {
                 Body::Unit(u) => out.push((u, end.port)),
+                Body::Part(part) => out.extend(self.at_home(part, true, end.port)),
                 Body::Group(g) => {
                     let inner = &self.groups[g as usize].inputs[usize::from(end.port)].ends;
                     todo.extend(inner.iter().map(|&e| (g, e)));

@@ -48,6 +48,10 @@ fn page(path: &str, least: usize) {
     let folder = Folder::new(&path.replace(['/', '.'], "_"));
     std::fs::create_dir_all(folder.0.join("parts")).unwrap();
     folder.write("parts/pump.toml", PUMP);
+    for domain in ["electrical", "translation", "rotation", "thermal"] {
+        let parts = std::fs::read_to_string(format!("parts/{domain}.toml")).unwrap();
+        folder.write(&format!("parts/{domain}.toml"), parts);
+    }
     let guide = std::fs::read_to_string(path).unwrap();
     let snippets = snippets(&guide);
     assert!(snippets.len() >= least, "{path} has {} snippets", snippets.len());
@@ -74,6 +78,11 @@ fn snippets_of_the_readme_run() {
 #[test]
 fn snippets_about_conditions_run() {
     page("../docs/conditions.md", 15);
+}
+
+#[test]
+fn snippets_about_connectors_run() {
+    page("../docs/connectors.md", 4);
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod boundary;
 mod budgets;
 mod codes;
 mod comparison;
+mod connectors;
 mod coupling;
 mod executors;
 #[cfg(target_os = "linux")]

@@ -4,6 +4,7 @@ mod freezing;
 mod meaning;
 mod random;
 mod running;
+mod sum;
 mod syntax;
 
 use super::{Condition, Expr, ExprError, Names};
