@@ -322,9 +322,9 @@ fn settings(
         false if smooth => (context.horizon / LOOKS).min(1e6),
         false => 1e6,
     };
-    solver.max_step = longest.min(range / 16.0);
     // Twice as many for each factor of ten, about as steps of order three are.
     solver.parts = context.tighter.log10().exp2().clamp(1.0, 16.0).round();
+    solver.max_step = longest.min(range / 16.0) / solver.parts;
     Some(Settings {
         resolution: context.resolution,
         start: 0,

@@ -34,9 +34,9 @@ fn what_is_drawn_is_what_was_worked_out() {
     type Case<'a> = (&'a str, usize, &'a [(usize, usize)], f64, (usize, f64));
     let train: [(usize, usize); 8] = std::array::from_fn(|k| (k + 1, k + 9));
     let cases: [Case<'_>; 3] = [
-        ("diode_bridge", 201, &[(1, 3)], 1e-6, (1, 6.374_854_17)),
-        ("buck_parts", 201, &[(1, 3), (2, 4)], 1e-6, (2, 10.015_112_87)),
-        ("drive_train", 101, &train, 1e-8, (1, 5.363_350_305_5)),
+        ("diode_bridge", 201, &[(1, 3)], 1e-8, (1, 6.374_854_17)),
+        ("buck_parts", 201, &[(1, 3), (2, 4)], 1e-7, (2, 10.015_112_87)),
+        ("drive_train", 101, &train, 1e-10, (1, 5.363_350_305_5)),
     ];
     for (file, rows, pairs, within, (column, last)) in cases {
         let results = Results::of(&format!("connectors/{file}.toml"), &["--trajectory", "none"]);

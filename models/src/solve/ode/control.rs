@@ -114,7 +114,7 @@ impl Options {
     /// Longest step that the controller may take; finite, so that times stay finite.
     #[inline]
     pub(super) fn longest(&self) -> f64 {
-        (self.max_step / self.parts).min(1e15)
+        self.max_step.min(1e15)
     }
 
     /// The limit of the next step at `t`, after a start at `start`.

@@ -168,22 +168,26 @@ impl Solver {
         if closed { shortest } else { self.convergent(order, shortest) }
     }
 
-    /// The step, or the longest one on which the last term of each state that grows from next to nothing is small
-    /// beside the first half of its series. Behind the start of a square root series diverge within the tolerance: the
-    /// sign of such a state would be that of its last term.
+    /// The step, or where a branch has just begun the longest one on which the last term of each state's series is
+    /// small beside its first half. Behind the start of a square root series diverge within the tolerance: the sign of
+    /// what has just begun to grow would be that of the last term.
     fn convergent(&self, order: usize, mut step: f64) -> f64 {
-        let mut whole = libm::pow(step, order as f64);
+        // Series that begin there converge about as far as it is back to it.
+        let back =
+            (self.t - self.start).max(1e-14 * self.t.abs()).max(16.0 * self.options.min_step);
+        let mut high = libm::pow(step, (order - 1) as f64);
         for i in 0..self.path.dim() {
             let row = self.path.row(i);
             let last = row[order].abs() * BESIDE;
-            if row[0] * row[1] <= 0.0 || last * whole <= row[0].abs() {
+            let small = last * high * step <= f64::EPSILON * row[0].abs();
+            if step <= back || small || last * high <= row[1].abs() {
                 continue;
             }
             let longest = |k: usize| libm::pow(row[k].abs() / last, 1.0 / (order - k) as f64);
-            let longest = (0..=order / 2).map(longest).fold(0.0, f64::max);
+            let longest = (1..=order / 2).map(longest).fold(back, f64::max);
             if longest < step {
                 step = longest;
-                whole = libm::pow(step, order as f64);
+                high = libm::pow(step, (order - 1) as f64);
             }
         }
         step
