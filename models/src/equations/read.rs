@@ -321,7 +321,7 @@ impl<'a> Reader<'a> {
 
 /// Everything that the texts declare.
 pub(super) struct Declared<'a> {
-    /// What is left of connected units once it is known.
+    /// The equations that connected units leave, once they are known.
     pub joined: Option<Rc<Joined>>,
     /// States, then algebraic variables.
     pub states: Vec<Entry<'a>>,

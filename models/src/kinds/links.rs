@@ -1,4 +1,4 @@
-//! What members of a shared event know of it.
+//! Shared events, as their members know them.
 use super::Located;
 use crate::solve::Detection;
 

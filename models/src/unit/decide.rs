@@ -10,10 +10,7 @@
 //! Sides that no algebraic variable decides come first, so that these are searched for on the branches that hold.
 //! Where the search itself crosses thresholds, it begins once more and lets sides follow on its way: else it would
 //! end at a root of a branch that does not hold, or at none.
-use super::{
-    readers::Pending,
-    wrapper::{Scratch, Unit},
-};
+use super::wrapper::{Scratch, Unit};
 use crate::solve::{
     core::{Core, Held},
     equations::{Dims, Equations, EventSpec, Relation, Role, Sliding},
@@ -495,17 +492,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if self.scratch.released.contains(&k) {
             return Some(false);
         }
-        let flipped = self.scratch.flipped.contains(&(k as u16));
-        if !flipped && self.certain(k) != 0.0 {
+        let reached = self.scratch.flipped.contains(&(k as u16)) || self.certain(k) == 0.0;
+        let apart = sliding.apart.iter().any(|&flag| self.side(flag) != 0.0);
+        if !reached || apart || !self.is_held(k) {
             return None;
         }
-        let apart = sliding.apart.iter().any(|&flag| self.side(flag) != 0.0);
-        if self.is_held(k) && !apart {
-            self.set_side(sliding.flag, 1.0);
-            self.set_side(k, 0.0);
-            return Some(true);
-        }
-        None
+        self.set_side(sliding.flag, 1.0);
+        self.set_side(k, 0.0);
+        Some(true)
     }
 
     /// Whether both fields lead to the surface of relation `k`.
@@ -516,11 +510,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// The relation along whose surface, which the solution reaches at tick `tick`, it begins to slide.
     pub(super) fn slides_from(&self, tick: i64) -> Option<usize> {
-        let begins = |p: &&Pending| {
-            let k = usize::from(p.relation);
-            p.tick == tick && self.readers.relations[k].sliding.is_some() && self.is_held(k)
-        };
-        self.state.pending.iter().find(begins).map(|p| usize::from(p.relation))
+        let due = self.state.pending.iter().filter(|p| p.tick == tick);
+        let mut relations = due.map(|p| usize::from(p.relation));
+        relations.find(|&k| self.readers.relations[k].sliding.is_some() && self.is_held(k))
     }
 
     /// Puts the scratch's states back onto the surface of relation `k`, which they have passed since the

@@ -30,7 +30,7 @@ pub const MEDIAN: f64 = 30.0;
 /// Fewer events or samples than this say nothing of a share.
 const ENOUGH: usize = 1000;
 
-/// What bars of one family of models under one method are worth.
+/// The worth of bars of one family of models under one method.
 #[derive(Debug, Clone, Default)]
 pub struct Cell {
     /// Runs.
@@ -82,7 +82,7 @@ impl Cell {
 /// By family and method.
 pub type Table = BTreeMap<(&'static str, Method), Cell>;
 
-/// What a campaign found.
+/// The result of a campaign.
 #[derive(Debug, Default)]
 pub struct Bars {
     /// Models made.

@@ -208,7 +208,7 @@ impl Solver {
         let Linear { jacobian, .. } = &mut self.scratch.1;
         let places = |k: usize| system.pattern().map_or(k * n..(k + 1) * n, |p| p.column(k));
         let row = |place: usize| system.pattern().map_or(place % n, |p| p.row(place));
-        // What they leave out of the change of each row.
+        // The part of each row's change that they leave out.
         let mut left_out: Vec<f64> = beside.iter().zip(slope).map(|(b, s)| b - s).collect();
         for (k, by) in by.iter().enumerate() {
             places(k).for_each(|place| left_out[row(place)] -= jacobian[place] * by);

@@ -12,8 +12,7 @@ use crate::{
 };
 use std::cell::Cell;
 
-/// What an expansion may leave out where none of its terms tell, in quanta: quantisers err by up to two
-/// by themselves.
+/// Quanta that an expansion may leave out where none of its terms tell: quantisers err by up to two by themselves.
 const SLACK: f64 = 4.0;
 
 /// `c · h^power`, by which a term of an expansion moves a state.
@@ -28,7 +27,7 @@ struct Noting<'a, const P: usize> {
 }
 
 impl<const P: usize> Noting<'_, P> {
-    /// What is read, of which all coefficients count.
+    /// A value that is read; all its coefficients count.
     fn note(&self, read: &[f64]) -> Series<WIDE> {
         self.moves.set(self.moves.get() || read[1..].iter().any(|&c| c != 0.0));
         cut(read)
@@ -107,7 +106,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             let view = Along { state: &self.state, t: t + ahead };
             let there = self.system.present(j, &view, &mut self.values).0[0];
             let left_out = ahead * (there - poly::eval(&f[..P], ahead)).abs();
-            // What is not a number has to be looked at as well.
+            // Closer, too, where there is no number.
             if left_out.is_nan() || left_out > SLACK * quantum {
                 if before > 0.0 {
                     return before;
