@@ -8,9 +8,12 @@ use super::{
     tree::{Tree, Unit, dotted},
 };
 use crate::diagnostics::Mistake;
-use superdense_models::kinds::{
-    Context, PortKind,
-    feed_through::{FeedThrough, Passing},
+use superdense_models::{
+    kinds::{
+        Context, PortKind,
+        feed_through::{FeedThrough, Passing},
+    },
+    maths::expr::Measure,
 };
 
 /// The feed-through of a unit.
@@ -23,15 +26,25 @@ pub(super) fn feed_through(tree: &Tree, unit: u32, session: &Session) -> FeedThr
 pub(super) fn context<T>(unit: &Unit, session: &Session, f: impl FnOnce(&Context<'_>) -> T) -> T {
     let index = unit.index.map(|i| ("i", f64::from(i)));
     let eval = Evaluator::new(session, &unit.scope, index.as_slice());
-    let context = Context {
+    f(&surroundings(unit, session, &|name| eval.constant(name), &|name| eval.measure(name)))
+}
+
+/// A unit's surroundings of these constants, with their dimensions, before it is built.
+pub(super) fn surroundings<'a>(
+    unit: &'a Unit,
+    session: &'a Session,
+    constants: &'a dyn Fn(&str) -> Option<f64>,
+    measures: &'a dyn Fn(&str) -> Measure,
+) -> Context<'a> {
+    Context {
         path: &unit.path,
         resolution: session.resolution,
         seed: session.seed,
         horizon: session.horizon.get(),
         tighter: 1.0 / session.tighten,
         folder: &session.folder,
-        constants: &|name| eval.constant(name),
-        measures: &|name| eval.measure(name),
+        constants,
+        measures,
         functions: session.functions(),
         links: &unit.links,
         input_sources: &[],
@@ -41,8 +54,7 @@ pub(super) fn context<T>(unit: &Unit, session: &Session, f: impl FnOnce(&Context
         mastered: false,
         turn: (0, 0),
         input_names: &[],
-    };
-    f(&context)
+    }
 }
 
 /// Reports each ring of units that pass everything on once, at the first of its units in the text.

@@ -367,6 +367,6 @@ pub fn run(options: &Options) -> io::Result<Bars> {
         return Err(why);
     }
     bars.models = models;
-    bars.missed.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+    bars.missed.sort_by_key(|missed| (missed.0, missed.1));
     Ok(bars)
 }

@@ -3,6 +3,7 @@ use super::{
     super::{
         convert,
         evaluate::Evaluator,
+        loops::surroundings,
         session::{Session, did_you_mean},
         tree::{Body, Child, Tree, Unit, dotted, join},
     },
@@ -12,10 +13,7 @@ use super::{
 };
 use crate::{diagnostics::Mistake, source::Span};
 use std::{collections::BTreeMap, rc::Rc, sync::Arc};
-use superdense_models::{
-    kinds::{Context, Located, Param, Params, PortSpec, Ports, UnitKind},
-    maths::expr::Measure,
-};
+use superdense_models::kinds::{Context, Located, Param, Params, PortSpec, Ports, UnitKind};
 
 /// Settings of the solver, which belong to the whole and not to a part.
 pub(crate) const SETTINGS: [&str; 11] = [
@@ -195,7 +193,7 @@ fn whole(
     let contexts: Vec<Context<'_>> = units
         .iter()
         .enumerate()
-        .map(|(k, unit)| context(session, unit, &constants[k], &measures[k]))
+        .map(|(k, unit)| surroundings(unit, session, &constants[k], &measures[k]))
         .collect();
     let all: Vec<(&str, &Params, &Context<'_>)> =
         (0..units.len()).map(|k| (names[k].as_str(), &*units[k].params, &contexts[k])).collect();
@@ -226,34 +224,6 @@ fn whole(
     };
     let maps = units.iter().zip(&names).map(map).collect();
     Some((params, Made { ports, maps }))
-}
-
-/// The surroundings of a part while it is joined.
-fn context<'a>(
-    session: &'a Session,
-    unit: &'a Unit,
-    constants: &'a dyn Fn(&str) -> Option<f64>,
-    measures: &'a dyn Fn(&str) -> Measure,
-) -> Context<'a> {
-    Context {
-        functions: session.functions(),
-        path: &unit.path,
-        resolution: session.resolution,
-        seed: session.seed,
-        horizon: session.horizon.get(),
-        tighter: 1.0 / session.tighten,
-        folder: &session.folder,
-        constants,
-        measures,
-        links: &[],
-        input_sources: &[],
-        output_connected: &[],
-        output_read: &[],
-        input_connected: &[],
-        mastered: false,
-        turn: (0, 0),
-        input_names: &[],
-    }
 }
 
 /// How a whole in a group is solved: `[joined]` of this group, or of the scenario.
