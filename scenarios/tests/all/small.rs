@@ -105,3 +105,19 @@ fn couplings_that_diverge_are_told() {
         assert_eq!(value(&done, "u").unwrap().abs() > 1e9, diverges, "{policy}");
     }
 }
+
+/// A block sticks on a belt that swings. An output that is the surface of this slide is zero as long as it sticks, however
+/// the method rounds; the block comes to the belt where 0.5 - t = 0.3 sin t.
+#[test]
+fn surfaces_of_slides_stand_on_zero() {
+    let text = "stop = '10 s'\n[unit.b]\nkind = 'equations'\nswitching = 'sliding'\nmethod = '@'\nstates = { v = 0.5 }\n\
+                derivatives = { v = '-sign(v - 0.3*sin(t))' }\noutputs = { r = 'v - 0.3*sin(t)' }\n[result]\n\
+                sticks = 'duration(b.r == 0)'\nholds = 'duration(b.r >= 0)'\nn = 'count(b.r == 0)'\n";
+    for method in ["rk45", "rk23", "rodas", "taylor", "qss3", "auto"] {
+        let done = run(&text.replace('@', method), &[]);
+        for (name, wanted) in [("sticks", 9.613_174_981), ("holds", 10.0), ("n", 1.0)] {
+            let found = value(&done, name).unwrap_or(f64::NAN);
+            assert!((found - wanted).abs() < 1e-6, "{method}: {name} is {found}, not {wanted}");
+        }
+    }
+}
