@@ -18,7 +18,7 @@ use std::{
     process::{Command, Stdio},
     sync::{Mutex, PoisonError},
 };
-use superdense_judge::model::{Expr, Instant, Model, Switching, Unary};
+use superdense_judge::model::{Expr, Instant, Model, Switching};
 use superdense_judge::{Happened, Limits, Place, Run, Uncertainty, Verdict, judge};
 
 /// Samples of a run.
@@ -109,24 +109,15 @@ fn family(model: &Model) -> &'static str {
             })
         })
     };
-    let switch = |part: &Part<'_>| match part {
-        Part::Expression(Expr::Unary(f, _)) => {
-            matches!(f, Unary::Abs | Unary::Sign | Unary::Step | Unary::Floor | Unary::Ceil)
-        }
-        Part::Expression(Expr::If(..)) => true,
-        _ => false,
-    };
-    let large =
-        |part: &Part<'_>| matches!(part, Part::Expression(Expr::Number(x)) if x.abs() > 20.0);
     if any(&|u| !u.algebraic.is_empty()) {
         "algebraic"
     } else if any(&|u| u.switching == Switching::Sliding) {
         "sliding"
     } else if !model.wires.is_empty() || !model.links.is_empty() {
         "coupled"
-    } else if has(&large) {
+    } else if excluded::is_stiff(model) {
         "stiff"
-    } else if has(&switch) || any(&|u| !u.modes.is_empty()) {
+    } else if has(&excluded::is_kink) || any(&|u| !u.modes.is_empty()) {
         "switched"
     } else if excluded::is_affine(model) {
         "affine"

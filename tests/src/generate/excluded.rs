@@ -50,7 +50,7 @@ fn has_kinks(model: &Model) -> bool {
 }
 
 /// Whether a part is a function with kinks or jumps.
-fn is_kink(part: &Part<'_>) -> bool {
+pub(super) fn is_kink(part: &Part<'_>) -> bool {
     match part {
         Part::Expression(Expr::Unary(f, _)) => {
             matches!(f, Unary::Abs | Unary::Sign | Unary::Step | Unary::Floor | Unary::Ceil)
@@ -64,7 +64,7 @@ fn is_kink(part: &Part<'_>) -> bool {
 }
 
 /// Whether derivatives have large factors.
-fn is_stiff(model: &Model) -> bool {
+pub(super) fn is_stiff(model: &Model) -> bool {
     let large = |e: &Expr| {
         let mut list = Vec::new();
         tree::parts(e, &mut list);
