@@ -55,6 +55,8 @@ pub struct Piece {
     pub coefficients: Vec<f64>,
     /// The function changes too fast for it: see [`cut`](super::cut::cut).
     pub coarse: bool,
+    /// A transition of its unit ended it, and not a step of its method.
+    pub event: bool,
 }
 
 impl Piece {

@@ -56,17 +56,19 @@ impl Notes {
         self.go_on(scene, core, (t, Moment::after(scene.frame.last, t, scene.rate)));
     }
 
-    /// Notes the solution up to so many ticks after the last transition.
+    /// Notes the solution up to so many ticks after the last transition, where there may be the next one.
     #[inline(never)]
     pub(crate) fn arrive<E: Equations>(
         &mut self,
         scene: &Scene<E>,
         core: &impl Core<E>,
-        ticks: i64,
+        (ticks, transition): (i64, bool),
     ) {
         let now = Moment::at(scene.frame.last.saturating_add(ticks));
         self.go_on(scene, core, (scene.seconds(ticks), now));
         self.sums.clear();
+        let ended = self.pieces.iter_mut().rev().take_while(|piece| piece.to == now);
+        ended.for_each(|piece| piece.event = transition);
     }
 
     fn go_on<E: Equations>(
@@ -98,6 +100,7 @@ impl Notes {
                     to: now,
                     coefficients,
                     coarse: false,
+                    event: false,
                 };
                 self.pieces.extend(self.ports.iter().zip(sums).map(piece));
                 return;
@@ -115,7 +118,14 @@ impl Notes {
         let mut take = |(low, high), k: usize, coefficients: &[f64]| {
             let (from, to) = (place(low), place(high));
             let coefficients = coefficients.to_vec();
-            pieces.push(Piece { port: ports[k], from, to, coefficients, coarse: false });
+            pieces.push(Piece {
+                port: ports[k],
+                from,
+                to,
+                coefficients,
+                coarse: false,
+                event: false,
+            });
         };
         cut((ports.len(), 0), known, &mut outputs, &mut take);
         cuts.mark(pieces, ports, from);

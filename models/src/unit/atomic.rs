@@ -111,7 +111,7 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
 
     fn take_notes(&mut self, until: Option<Duration>) -> Option<Box<dyn std::any::Any>> {
         let notes = self.state.notes.as_mut()?;
-        until.iter().for_each(|t| notes.arrive(&self.scene, &self.core, t.ticks()));
+        until.iter().for_each(|t| notes.arrive(&self.scene, &self.core, (t.ticks(), false)));
         Some(Box::new(notes.take()))
     }
 
@@ -246,7 +246,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         let t = self.scene.seconds(ticks);
         if let Some(notes) = &mut self.state.notes {
-            notes.arrive(&self.scene, &self.core, ticks);
+            notes.arrive(&self.scene, &self.core, (ticks, true));
         }
         self.pass(ticks);
         self.core.arrive(&self.scene, t);

@@ -49,9 +49,8 @@ pub(crate) struct Evaluation {
     senders: HashMap<(ModelKey, u16), Vec<usize>>,
     rate: f64,
     state: State,
-    /// Room for the outputs of one interval, and for the reductions that look at it.
+    /// Room for the outputs of one interval.
     parts: Parts,
-    looking: Vec<usize>,
 }
 
 /// Of a signal: the ports of its atoms, in order, the ticks at which it is cut, and its reductions.
@@ -59,6 +58,10 @@ struct Reads {
     ports: Vec<usize>,
     cuts: Vec<i64>,
     reductions: Vec<usize>,
+    /// The cut before the present interval and the one behind it, and the reductions whose windows have it. They are
+    /// looked up at cuts only: there are far more intervals.
+    span: Option<(Moment, Option<Moment>)>,
+    looking: Vec<usize>,
 }
 
 impl Evaluation {
@@ -91,9 +94,8 @@ impl Evaluation {
             earlier: results.streams.iter().map(|s| vec![None; base(s).0]).collect(),
         };
         let results = results.clone();
-        let (parts, looking) = (Vec::new(), Vec::new());
-        let mut this =
-            Self { results, signals, reads, keys, ports, senders, rate, state, parts, looking };
+        let parts = Vec::new();
+        let mut this = Self { results, signals, reads, keys, ports, senders, rate, state, parts };
         this.blank();
         Ok(Some(this))
     }
@@ -214,24 +216,21 @@ impl Evaluation {
 
     /// Works through one interval of a signal, if it is known.
     fn one(&mut self, s: usize, now: i64, end: bool) -> bool {
-        let Reads { ports, cuts, .. } = &self.reads[s];
         let Cursor { at, places, .. } = &mut self.state.cursors[s];
         let heard = Moment::at(now);
         // A formula without outputs is known throughout.
         let mut known = heard;
-        let mut next = cuts.iter().map(|&cut| Moment::at(cut)).find(|cut| cut > at);
-        for (place, &port) in places.iter_mut().zip(ports) {
+        let mut next = self.reads[s].next_cut(*at);
+        for (place, &port) in places.iter_mut().zip(&self.reads[s].ports) {
             let queue = &self.state.queues[port];
-            while queue.get(*place).is_some_and(|s| s.to.is_some_and(|to| to <= *at)) {
-                *place += 1;
-            }
-            let Some(stretch) = queue.get(*place) else { return false };
+            let Some(stretch) = queue.seek(place, *at) else { return false };
             if stretch.from > *at {
                 // Without this output the signal has no value before.
                 *at = stretch.from;
                 return true;
             }
-            if let Some(to) = stretch.to {
+            let to = if end { stretch.to } else { queue.ending(*place) };
+            if let Some(to) = to {
                 next = Some(next.map_or(to, |n| if to < n { to } else { n }));
             }
             if self.state.noted[port] {
@@ -244,7 +243,8 @@ impl Evaluation {
             _ if end && heard > *at => heard,
             _ => return false,
         };
-        if to <= *at {
+        // Whether an event ends the interval shows at the tick that follows.
+        if to <= *at || self.signals[s].is_truth() && !end && known < tick_of(to) {
             return false;
         }
         let from = std::mem::replace(at, to);
@@ -255,7 +255,7 @@ impl Evaluation {
     fn interval(&mut self, s: usize, from: Moment, to: Moment) {
         let seconds = to.since(from, self.rate);
         let time = from.seconds(self.rate);
-        let Reads { ports, reductions, .. } = &self.reads[s];
+        let ports = &self.reads[s].ports;
         self.parts.resize(ports.len(), Vec::new());
         if ports.iter().any(|&port| self.state.queues[port].coarse) {
             self.state.cursors[s].cuts.give_up();
@@ -266,20 +266,11 @@ impl Evaluation {
                 stretch.part(from, seconds, self.rate, part);
             }
         }
-        let all = &self.results.reductions;
-        let looks = |&&r: &&usize| {
-            let [begin, end] = all[r].window.map(Moment::at);
-            match all[r].how {
-                How::Final => false,
-                How::At(tick) => Moment::at(tick) == from,
-                _ => begin <= from && to <= end,
-            }
-        };
-        self.looking.clear();
-        self.looking.extend(reductions.iter().filter(looks));
-        self.instants(s, from);
+        if self.reads[s].look(&self.results, from) {
+            self.instants(s, from);
+        }
         // The history of a condition before a window tells what is rounding in it.
-        if self.looking.is_empty() && !self.signals[s].is_truth() {
+        if self.reads[s].looking.is_empty() && !self.signals[s].is_truth() {
             return;
         }
         let rate = self.rate;
@@ -288,17 +279,20 @@ impl Evaluation {
             1.0 => to,
             _ => Moment::after(from.tick, from.part + share * seconds, rate),
         };
-        let (signal, looking) = (&mut self.signals[s], &self.looking);
-        let State { cursors, folds, .. } = &mut self.state;
-        let Cursor { seen, cuts, .. } = &mut cursors[s];
+        let (signal, looking) = (&mut self.signals[s], &self.reads[s].looking);
+        let State { cursors, folds, queues, .. } = &mut self.state;
+        let Cursor { seen, cuts, places, .. } = &mut cursors[s];
         if signal.is_truth() {
             // R14, with as much again for rounding.
             let early = 1.0 / (512.0 * rate);
+            let ports = self.reads[s].ports.iter().zip(&*places);
+            let mut all = ports.map(|(&port, &place)| queues[port].is_ended(place, tick_of(to)));
+            let event = all.any(|ended| ended);
             let mut take = |a, b, holds| {
                 let (from, to) = (place(a), place(b));
                 looking.iter().for_each(|&r| folds[r].truth(from, to.since(from, rate), holds));
             };
-            let interval = ((time, seconds), early);
+            let interval = ((time, seconds), early, event);
             signal.truth(interval, &self.parts, (seen, cuts), &mut take);
             return;
         }
@@ -452,6 +446,11 @@ impl Evaluation {
     }
 }
 
+/// The tick at an instant, or the one that follows it.
+fn tick_of(at: Moment) -> Moment {
+    Moment::at(if at.part > 0.0 { at.tick.saturating_add(1) } else { at.tick })
+}
+
 /// The value of a formula over other values: none where one of them is absent.
 fn formula(
     formula: &superdense_models::maths::expr::Expr,
@@ -505,6 +504,43 @@ impl Reads {
         }
         cuts.sort_unstable();
         cuts.dedup();
-        Self { ports, cuts, reductions }
+        Self { ports, cuts, reductions, span: None, looking: Vec::new() }
+    }
+
+    /// The cut behind an instant.
+    fn next_cut(&self, at: Moment) -> Option<Moment> {
+        if let Some((begin, end)) = self.span
+            && begin < at
+            && end.is_none_or(|end| at < end)
+        {
+            return end;
+        }
+        self.cuts.iter().map(|&cut| Moment::at(cut)).find(|cut| *cut > at)
+    }
+
+    /// Looks up which reductions an interval counts for that begins here, and tells whether a cut may lie here.
+    fn look(&mut self, results: &Results, from: Moment) -> bool {
+        if let Some((begin, end)) = self.span
+            && begin < from
+            && end.is_none_or(|end| from < end)
+        {
+            return false;
+        }
+        let all = &results.reductions;
+        let end = self.next_cut(from);
+        let looks = |&&r: &&usize| {
+            let [begin, window] = all[r].window.map(Moment::at);
+            match all[r].how {
+                How::Final => false,
+                How::At(tick) => Moment::at(tick) == from,
+                _ => begin <= from && end.is_some_and(|end| end <= window),
+            }
+        };
+        self.looking.clear();
+        self.looking.extend(self.reductions.iter().filter(looks));
+        // The value at an instant is that of the interval which begins there, and of no later one.
+        let once = self.looking.iter().any(|&r| matches!(all[r].how, How::At(_)));
+        self.span = (!once).then_some((from, end));
+        true
     }
 }

@@ -150,18 +150,18 @@ impl Fold {
             Kind::Extreme { sign, best, .. } => extreme(i, *sign, best, self.rate),
             Kind::Moments { shift, integral, seconds, square } => {
                 let shift = *shift.get_or_insert(i.c[0]);
-                let first = i.c[0] - shift;
-                let c = |k: usize| if k == 0 { first } else { i.c[k] };
-                let n = i.c.len();
-                integral.add(i.seconds * mean(n, c));
+                let (first, rest) = (i.c[0] - shift, &i.c[1..]);
+                let mean = first + weighted(rest, 1);
+                integral.add(i.seconds * mean);
                 seconds.add(i.seconds);
                 let Some(square) = square else { return };
-                // The square's coefficients are sums of products.
-                let product = |k: usize| {
-                    let low = k.saturating_sub(n - 1);
-                    (low..=k.min(n - 1)).map(|j| c(j) * c(k - j)).sum::<f64>()
-                };
-                square.add(i.seconds * mean(2 * n - 1, product));
+                // The mean of all products of two terms, those of two different ones twice.
+                let mut all = first * (2.0 * mean - first);
+                for (k, c) in rest.iter().enumerate() {
+                    let place = 2 * (k + 1);
+                    all += c * (c * share(place) + 2.0 * weighted(&rest[k + 1..], place + 1));
+                }
+                square.add(i.seconds * all);
             }
             Kind::Shares(all) => all.push((i.seconds, i.c.to_vec())),
             _ => {}
@@ -314,9 +314,22 @@ fn root(square: f64) -> f64 {
     if square < 0.0 { 0.0 } else { square.sqrt() }
 }
 
-/// The mean over the interval of a polynomial with `n` coefficients.
-fn mean(n: usize, c: impl Fn(usize) -> f64) -> f64 {
-    (0..n).rev().map(|k| c(k) / (k + 1) as f64).sum()
+/// The mean over the interval of the power `k` of its share.
+fn share(k: usize) -> f64 {
+    const SHARES: [f64; 32] = {
+        let (mut all, mut k) = ([1.0; 32], 0);
+        while k < all.len() {
+            all[k] = 1.0 / (k + 1) as f64;
+            k += 1;
+        }
+        all
+    };
+    SHARES.get(k).copied().unwrap_or_else(|| 1.0 / (k + 1) as f64)
+}
+
+/// The mean over the interval of a polynomial whose coefficients belong to powers from `k` on.
+fn weighted(c: &[f64], k: usize) -> f64 {
+    c.iter().enumerate().map(|(i, c)| c * share(k + i)).sum()
 }
 
 /// Puts the extremum of a piece in the place of a lesser one. The bound of all coefficients excludes most.

@@ -14,6 +14,8 @@ use superdense_models::{
 pub(super) struct Stretch {
     pub from: Moment,
     pub to: Option<Moment>,
+    /// A transition of its unit ended it.
+    event: bool,
     /// Coefficients in seconds since `from`, or, of a noted piece, in shares of its length.
     coefficients: Vec<f64>,
     noted: bool,
@@ -21,8 +23,8 @@ pub(super) struct Stretch {
 
 impl Stretch {
     fn noted(piece: Piece) -> Self {
-        let Piece { from, to, coefficients, .. } = piece;
-        Self { from, to: Some(to), coefficients, noted: true }
+        let Piece { from, to, coefficients, event, .. } = piece;
+        Self { from, to: Some(to), event, coefficients, noted: true }
     }
 
     fn sent(tick: i64, value: &Value) -> Option<Self> {
@@ -30,7 +32,7 @@ impl Stretch {
             Value::Segment(segment) => Segment::coefficients(segment).to_vec(),
             other => vec![other.as_real()?],
         };
-        Some(Self { from: Moment::at(tick), to: None, coefficients, noted: false })
+        Some(Self { from: Moment::at(tick), to: None, event: true, coefficients, noted: false })
     }
 
     /// The piece on a part of it, in shares of that part.
@@ -70,6 +72,16 @@ pub(super) struct Queue {
 impl Queue {
     pub(super) fn note(&mut self, piece: Piece) {
         self.coarse |= piece.coarse;
+        // A value that stands is one piece, however many steps its unit makes.
+        if let Some(last) = self.all.back_mut()
+            && let (true, [old], [new]) =
+                (last.noted, &last.coefficients[..], &piece.coefficients[..])
+            && old.to_bits() == new.to_bits()
+            && last.to == Some(piece.from)
+        {
+            (last.to, last.event) = (Some(piece.to), piece.event);
+            return;
+        }
         self.all.push_back(Stretch::noted(piece));
     }
 
@@ -84,6 +96,32 @@ impl Queue {
             }
             None => self.all.push_back(next),
         }
+    }
+
+    /// The piece that follows an instant, from number `place` on; none where it is not known yet. The last piece
+    /// may still become longer, so that `place` does not pass it.
+    pub(super) fn seek(&self, place: &mut u64, at: Moment) -> Option<&Stretch> {
+        let mut stretch = self.get(*place)?;
+        while stretch.to.is_some_and(|to| to <= at) {
+            stretch = self.get(*place + 1)?;
+            *place += 1;
+        }
+        Some(stretch)
+    }
+
+    /// Where piece number `place` ends; none while it may still become longer.
+    pub(super) fn ending(&self, place: u64) -> Option<Moment> {
+        let stretch = self.get(place)?;
+        let open =
+            stretch.noted && stretch.coefficients.len() == 1 && self.get(place + 1).is_none();
+        stretch.to.filter(|_| !open)
+    }
+
+    /// Whether a transition of the unit ends piece number `place` or one of those that follow, up to an instant.
+    pub(super) fn is_ended(&self, place: u64, until: Moment) -> bool {
+        let following = (place..).map_while(|k| self.get(k));
+        let mut known = following.take_while(|s| s.to.is_some_and(|to| to <= until));
+        known.any(|s| s.event)
     }
 
     /// Number `at` of all that there ever were.
@@ -129,7 +167,8 @@ mod tests {
             assert!((poly::eval(&out, theta) - wanted).abs() < 1e-12);
         }
         let (from, to) = (Moment::at(1000), Moment::at(3000));
-        let piece = Piece { port: 0, from, to, coefficients: vec![1.0, 4.0, 12.0], coarse: false };
+        let coefficients = vec![1.0, 4.0, 12.0];
+        let piece = Piece { port: 0, from, to, coefficients, coarse: false, event: false };
         let noted = Stretch::noted(piece);
         noted.part(from, 2.0, rate, &mut out);
         assert_eq!(out, [1.0, 4.0, 12.0]);

@@ -24,6 +24,8 @@ pub(super) fn before(sides: &[Side], to: f64) -> f64 {
 pub(super) struct Seen {
     /// Its largest coefficient.
     size: f64,
+    /// How large it is still rounding, where it stands.
+    rounding: f64,
     /// Its last sign; zero before the first.
     sign: f64,
     /// Where the last piece ended.
@@ -35,8 +37,13 @@ pub(super) struct Seen {
     turned: bool,
 }
 
-/// The share of the largest difference so far within which a sign is rounding: pieces are as good as that.
-const ROUNDING: f64 = 1e-11;
+/// The share of a value within which it is rounding: pieces are as good as that. A value that decays has the rounding
+/// of what it was for sums only, and then of what it is.
+pub(super) const ROUNDING: f64 = 1e-11;
+/// The share of the largest difference so far that sums may have left of it as rounding.
+const LEFT: f64 = 1e-14;
+/// A difference below this share of the largest one so far may be one of values that have decayed.
+const NEAR: f64 = 1e-9;
 /// A tick, in the parts of it by which it may precede an event.
 const LATE: f64 = 512.0;
 /// The share of what its terms give at which a slope is one.
@@ -50,22 +57,32 @@ impl Seen {
 
     /// How large a difference is still rounding.
     fn rounding(&self) -> f64 {
-        self.pace.abs().max(ROUNDING * self.size)
+        self.pace.abs().max(self.rounding)
+    }
+
+    /// Whether it is so small that [`side`](Self::side) asks for the rounding of the values in it.
+    pub(super) fn is_near(&self) -> bool {
+        self.end.abs() <= NEAR * self.size
     }
 
     /// Takes the next piece, a polynomial from 0 to 1, and gives its sign if it has but one and that shows at once;
     /// else [`sides`](Self::sides) tells. `early` is the part of this piece by which a tick may precede the event that
-    /// it stands for.
-    pub(super) fn side(&mut self, c: &[f64], early: f64) -> Option<f64> {
-        self.size = c.iter().fold(self.size, |size, c| size.max(c.abs()));
-        self.turned = self.is_turned(c);
+    /// it stands for; `rounding` is that of the values in it, where it is near its threshold.
+    pub(super) fn side(&mut self, c: &[f64], early: f64, rounding: Option<f64>) -> Option<f64> {
         let rest: f64 = c[1..].iter().map(|c| c.abs()).sum();
-        let level = c[1..].iter().all(|c| *c == 0.0);
+        // Only larger ones than all before can raise the size.
+        if c[0].abs() + rest > self.size {
+            self.size = c.iter().fold(self.size, |size, c| size.max(c.abs()));
+        }
+        let most = ROUNDING * self.size;
+        self.rounding = rounding.map_or(most, |own| own.min(most).max(LEFT * self.size));
+        self.turned = self.is_turned(c);
+        let level = rest == 0.0;
         let within = c[0].abs() + rest <= self.rounding();
         // A value that moves along its threshold was put there, up to a tick late; one that stands keeps its overshoot.
         let reach = self.pace.abs() * if level { 1.0 } else { LATE };
         let came = (c[0] - self.end).abs() <= self.rounding().max(reach) && self.end.abs() <= reach;
-        let known = level || c[0].abs() - rest > ROUNDING * self.size;
+        let known = level || c[0].abs() - rest > self.rounding;
         // It has stood on its threshold, and less than a tick has gone by: its event is still to come.
         let stands = self.sign == 0.0 && LATE * early >= 1.0 && c[0].abs() + rest <= reach;
         if within && came || known && stands {
@@ -77,8 +94,8 @@ impl Seen {
         }
         self.end = c.iter().sum();
         if !level && !within {
-            let terms = || c.iter().enumerate().map(|(k, c)| k as f64 * c);
-            let (slope, all) = (terms().sum::<f64>(), terms().map(f64::abs).sum::<f64>());
+            let terms = c.iter().enumerate().skip(1).map(|(k, c)| k as f64 * c);
+            let (slope, all) = terms.fold((0.0, 0.0), |(sum, all), c| (sum + c, all + c.abs()));
             self.pace = if slope.abs() > SURE * all { slope * early } else { 0.0 };
         }
         (known && !self.turned).then_some(self.sign)
@@ -87,22 +104,26 @@ impl Seen {
     /// Whether it had come to its threshold, and goes back from there, or is put somewhere else.
     fn is_turned(&self, c: &[f64]) -> bool {
         let arrived = self.sign * self.pace < 0.0 && self.end.abs() <= self.rounding();
+        if !arrived {
+            return false;
+        }
         let slope = c.get(1).copied().unwrap_or(0.0);
         let terms: f64 = c.iter().enumerate().map(|(k, c)| k as f64 * c.abs()).sum();
         let jumps = (c[0] - self.end).abs() > LATE * self.rounding();
         let way = if jumps { c[0] } else { slope };
-        arrived && way * self.sign > 0.0 && (jumps || slope.abs() > SURE * terms)
+        way * self.sign > 0.0 && (jumps || slope.abs() > SURE * terms)
     }
 
-    /// The signs of the piece that [`side`](Self::side) has just taken, up to places between 0 and 1.
-    pub(super) fn sides(&mut self, c: &[f64], early: f64) -> Vec<Side> {
+    /// The signs of the piece that [`side`](Self::side) has just taken, up to places between 0 and 1; `event` is
+    /// whether one ends it.
+    pub(super) fn sides(&mut self, c: &[f64], early: f64, event: bool) -> Vec<Side> {
         let mut ends = vec![0.0];
         ends.extend(roots(c).into_iter().filter(|&at| at > 0.0 && at < 1.0));
         ends.push(1.0);
         let known = |pair: &[f64]| {
             let z = |share: f64| poly::eval(c, pair[0] + share * (pair[1] - pair[0]));
             let most = [0.25, 0.5, 0.75].map(z).into_iter().fold(0.0f64, |m, z| m.max(z.abs()));
-            (most > ROUNDING * self.size).then(|| z(0.5).signum())
+            (most > self.rounding).then(|| z(0.5).signum())
         };
         let signs: Vec<Option<f64>> = ends.windows(2).map(known).collect();
         let first = signs.iter().flatten().next().copied().unwrap_or(0.0);
@@ -116,7 +137,7 @@ impl Seen {
         let mut sides: Vec<Side> = instant.into_iter().chain(pieces).collect();
         self.sign = last;
         // A piece that begins on its threshold but for rounding has come to it from no side.
-        if signs[..signs.len() - 1].iter().any(Option::is_some) {
+        if event && signs[..signs.len() - 1].iter().any(Option::is_some) {
             self.stand(&mut sides, &ends, early);
         }
         sides

@@ -1,7 +1,7 @@
 //! Formulas over outputs, on intervals in which all outputs are polynomials.
 use super::{
     Atom, Form, Gather, Signal,
-    side::{self, Seen, Side},
+    side::{self, ROUNDING, Seen, Side},
 };
 use superdense_models::{
     maths::{
@@ -30,6 +30,8 @@ pub(super) struct Compiled {
     rows: Vec<Vec<f64>>,
     known: Vec<Option<f64>>,
     signs: Vec<f64>,
+    /// Roundings of the differences near their thresholds; empty where there are none.
+    near: Vec<f64>,
 }
 
 impl Compiled {
@@ -42,7 +44,7 @@ impl Compiled {
         };
         let rows = vec![Vec::new(); exprs.len()];
         let formulas = Formulas::new(&signal.atoms, exprs);
-        Self { formulas, condition, rows, known: Vec::new(), signs: Vec::new() }
+        Self { formulas, condition, rows, known: Vec::new(), signs: Vec::new(), near: Vec::new() }
     }
 
     pub(super) fn is_truth(&self) -> bool {
@@ -81,17 +83,25 @@ impl Compiled {
     }
 
     /// The truth on an interval: calls `take(from, to, holds)` for parts of it. Per comparison `seen` and `cuts` go on
-    /// from interval to interval. A tick may precede the event that it stands for by `early` seconds.
+    /// from interval to interval. A tick may precede the event that it stands for by `early` seconds; `event` is whether
+    /// one ends the interval, or comes at the next tick.
     pub(super) fn truth(
         &mut self,
-        (interval, early): ((f64, f64), f64),
+        (interval, early, event): ((f64, f64), f64, bool),
         parts: &Parts,
         (seen, cuts): (&mut Vec<Seen>, &mut Cuts),
         take: &mut dyn FnMut(f64, f64, bool),
     ) {
-        let Self { formulas, condition, rows, known, signs } = self;
+        let Self { formulas, condition, rows, known, signs, near } = self;
         let Some(condition) = condition else { return };
         seen.resize(rows.len(), Seen::default());
+        near.clear();
+        if seen.iter().any(Seen::is_near) {
+            near.resize(formulas.out.len(), 0.0);
+            let size = |port: usize| parts[port].iter().map(|c| c.abs()).sum::<f64>();
+            formulas.evaluate(interval.0, |port| parts[port][0]);
+            formulas.roundings(interval.0, |port| ROUNDING * size(port), near);
+        }
         let last = rows.len() - 1;
         let early = early / interval.1;
         formulas.polynomials(interval, parts, cuts, &mut |(a, b), k, c| {
@@ -100,9 +110,12 @@ impl Compiled {
             if k < last {
                 return;
             }
-            let all = rows.iter().zip(&mut *seen);
+            let all = rows.iter().zip(&mut *seen).enumerate();
             known.clear();
-            known.extend(all.map(|(c, seen)| seen.side(c, early / (b - a))));
+            known.extend(all.map(|(k, (c, seen))| {
+                let rounding = near.get(k).copied().filter(|_| seen.is_near());
+                seen.side(c, early / (b - a), rounding)
+            }));
             signs.clear();
             signs.extend(known.iter().flatten());
             if signs.len() == rows.len() {
@@ -112,7 +125,7 @@ impl Compiled {
             let all = rows.iter().zip(&mut *seen).zip(&*known);
             let sides = all.map(|((c, seen), sign)| match sign {
                 Some(sign) => vec![Side { to: 1.0, sign: *sign }],
-                None => seen.sides(c, early / (b - a)),
+                None => seen.sides(c, early / (b - a), event && b == 1.0),
             });
             part(condition, &sides.collect::<Vec<_>>(), &mut |from, to, holds| {
                 take(a + from * (b - a), a + to * (b - a), holds);

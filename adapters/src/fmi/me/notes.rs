@@ -63,7 +63,8 @@ impl ExchangeUnit {
         let mut take = |(low, high), k: usize, coefficients: &[f64]| {
             let (from, to) = (place(low), place(high));
             let coefficients = coefficients.to_vec();
-            pieces.push(Piece { port: ports[k], from, to, coefficients, coarse: false });
+            let event = to == Moment::at(now);
+            pieces.push(Piece { port: ports[k], from, to, coefficients, coarse: false, event });
         };
         cut((ports.len(), 0), known, &mut sample, &mut take);
         cuts.mark(pieces, ports, Moment::at(from));
