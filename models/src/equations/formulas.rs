@@ -176,6 +176,11 @@ impl Formulas {
         }
     }
 
+    /// What a name stands for.
+    pub(super) fn symbol(&self, name: &str) -> Option<Symbol> {
+        self.scope.lookup(name)
+    }
+
     /// The variable of a name, if it is one.
     fn variable(&self, name: &str) -> Option<VarId> {
         match self.scope.lookup(name) {

@@ -9,6 +9,7 @@
 //! [`super::index`] as the equations of any unit do. Of a linear circuit no algebraic variable remains.
 use super::{
     formulas::Formulas,
+    impulse::{self, Constraint, Indivisible, Jump, Kinds},
     read::{Declared, Entry, Reader, StartValues},
 };
 use crate::{
@@ -39,6 +40,8 @@ pub(super) struct Joined {
     pub residuals: Vec<Expr>,
     /// A word on each of these.
     pub labels: Vec<String>,
+    /// How states answer to jumps of the constraints by which others were eliminated.
+    pub jumps: Vec<Jump>,
 }
 
 impl Joined {
@@ -47,6 +50,11 @@ impl Joined {
         let pair = |old: &VarId| Some((*old, Expr::var(of(self.names.get(old.0 as usize)?)?)));
         let pairs: Vec<(VarId, Expr)> = expr.vars().iter().filter_map(pair).collect();
         expr.substitute(&pairs.iter().map(|(old, new)| (*old, new)).collect::<Vec<_>>())
+    }
+
+    /// The name of a variable as it was numbered before elimination.
+    pub(super) fn name(&self, v: VarId) -> Option<&str> {
+        self.names.get(v.0 as usize).map(String::as_str)
     }
 
     pub(super) fn eliminates(&self, name: &str) -> bool {
@@ -126,6 +134,7 @@ pub(super) fn eliminate(r: &mut Reader<'_>, d: &Declared<'_>, constants: &Names)
         rows: residuals.iter().map(Sum::of).enumerate().collect(),
         field: derivatives.iter().map(Sum::of).collect(),
         explicit: Vec::new(),
+        constraints: Vec::new(),
         class: d.states.iter().map(class).collect(),
         dims: formulas.dims,
         stuck: Vec::new(),
@@ -151,11 +160,19 @@ pub(super) fn eliminate(r: &mut Reader<'_>, d: &Declared<'_>, constants: &Names)
         r.errors.push(work.singular(&names, &labels, label));
         return None;
     }
+    let is_assigned = |v| names.get(v).is_none_or(|name| assigned.contains(name));
+    let jumps = match work.jumps(&names, &is_assigned) {
+        Ok(jumps) => jumps,
+        Err(why) => {
+            r.errors.push(work.indivisible(&names, &why));
+            return None;
+        }
+    };
     let named = |(v, sum): &(VarId, Sum)| (names[v.0 as usize].clone(), sum.expr());
     let explicit = work.explicit.iter().map(named).collect();
     let residuals = work.rows.iter().map(|(_, sum)| sum.expr()).collect();
     let labels = work.rows.iter().map(|(row, _)| label(*row)).collect();
-    Some(Joined { names, explicit, residuals, labels })
+    Some(Joined { names, explicit, residuals, labels, jumps })
 }
 
 /// Words on equations by the names under which they stand.
@@ -204,6 +221,8 @@ struct Work {
     field: Vec<Sum>,
     /// Eliminated variables, over those that are not.
     explicit: Vec<(VarId, Sum)>,
+    /// The constraints by which states were eliminated.
+    constraints: Vec<Constraint>,
     /// By state and algebraic variable, how gladly it is eliminated; none if it must stay.
     class: Vec<Option<u8>>,
     dims: Dims,
@@ -255,6 +274,9 @@ impl Work {
                 self.put(pivot, sum.solved_for(pivot));
                 continue;
             }
+            if self.combine() {
+                continue;
+            }
             let done =
                 (0..self.rows.len()).filter(|k| counts[*k] == 0).find_map(|k| self.constraint(k));
             match done {
@@ -267,15 +289,40 @@ impl Work {
                 }
                 Some(Ok((row, Some(pivot)))) => {
                     let (label, sum) = self.rows.remove(row);
-                    let rate = self.rate(&sum);
+                    let mut rate = self.rate(&sum);
+                    rate.add(&Sum::of(&Expr::var(impulse::rate(self.constraints.len()))), 1.0);
+                    self.constraints.push(Constraint { state: pivot, zero: sum.clone() });
                     self.put(pivot, sum.solved_for(pivot));
-                    let mut rate = (label, rate);
                     let (v, by) = &self.explicit[self.explicit.len() - 1];
-                    rate.1.put(*v, by, &by.expr());
-                    self.rows.insert(row, rate);
+                    rate.put(*v, by, &by.expr());
+                    self.rows.insert(row, (label, rate));
                 }
             }
         }
+    }
+
+    /// Puts a combination of rows in which all that is nonlinear cancels in the place of one of them; whether there
+    /// is one. Currents of diodes may be unknown, and their sum into a part without other ends is zero.
+    fn combine(&mut self) -> bool {
+        let mut sums: Vec<Sum> = self.rows.iter().map(|(_, sum)| sum.clone()).collect();
+        for k in 0..sums.len() {
+            let (done, rest) = sums.split_at_mut(k + 1);
+            let Some(pivot) = done[k].rest() else {
+                if self.rows[k].1.rest().is_none() {
+                    continue;
+                }
+                self.rows[k].1 = sums.swap_remove(k);
+                return true;
+            };
+            let factor = done[k].factor(pivot);
+            for sum in rest {
+                let other = sum.factor(pivot);
+                if other != 0.0 {
+                    sum.add(&done[k], -other / factor);
+                }
+            }
+        }
+        false
     }
 
     /// The use of a row without algebraic variables: the state that it is solved for, or none where there is
@@ -300,6 +347,56 @@ impl Work {
         let states = (Dims::STATES as u32..).map(VarId).zip(&rates);
         let field: Vec<(VarId, &Expr)> = std::iter::once((VarId(0), &one)).chain(states).collect();
         Sum::of(&sum.expr().derivative_along(&field))
+    }
+
+    /// How states that remain answer to jumps of constraints. The rates of these jumps are zero from then on.
+    fn jumps(
+        &mut self,
+        names: &[String],
+        is_assigned: &dyn Fn(usize) -> bool,
+    ) -> Result<Vec<Jump>, Indivisible> {
+        let gone = |v: VarId| self.explicit.iter().any(|(own, _)| *own == v);
+        let states = (Dims::STATES as u32..).map(VarId).zip(&self.field).filter(|(v, _)| !gone(*v));
+        let field: Vec<_> = states.map(|(v, rate)| (names[v.0 as usize].as_str(), rate)).collect();
+        let rows = self.rows.iter().map(|(_, sum)| sum);
+        let explicit = self.explicit.iter().filter(|(v, _)| self.is_state(*v)).map(|(_, sum)| sum);
+        let others: Vec<&Sum> = rows.chain(explicit).collect();
+        let moves = |v: VarId| v.0 == 0 || self.is_state(v) || self.is_algebraic(v);
+        let kinds = Kinds { is_assigned: &|v| is_assigned(v.0 as usize), moves: &moves };
+        let found = impulse::jumps(&self.constraints, &field, &others, &kinds);
+        let (none, zero) = (Sum::default(), Expr::constant(0.0));
+        for k in 0..self.constraints.len() {
+            let rows = self.rows.iter_mut().map(|(_, sum)| sum);
+            let explicit = self.explicit.iter_mut().map(|(_, sum)| sum);
+            rows.chain(explicit).for_each(|sum| sum.put(impulse::rate(k), &none, &zero));
+        }
+        found
+    }
+
+    /// The mistake of a constraint whose jump does not divide among its states.
+    fn indivisible(&self, names: &[String], why: &Indivisible) -> ParamError {
+        let constraint = &self.constraints[why.constraint];
+        let state = names[constraint.state.0 as usize].as_str();
+        let reads = constraint.zero.vars();
+        let others = reads.iter().filter(|v| self.is_state(**v) && **v != constraint.state);
+        let others: Vec<&str> = others.map(|v| names[v.0 as usize].as_str()).collect();
+        let (when, help) = match why.switches {
+            true => (
+                "where a comparison or a step of its formula switches",
+                "let an event reset a discrete value of the source, `discrete = { U = 0 }` and `reset = { U = 10 }`, \
+                 or put an element between that yields, such as a resistance or a spring",
+            ),
+            false => (
+                "with a discrete value, beside elements that are not linear",
+                "put an element between that yields, such as a resistance or a spring",
+            ),
+        };
+        let error = format!(
+            "`{state}` is rigidly connected to `{}` by a constraint that jumps {when}: how much of the jump each takes \
+             is not known",
+            others.join("`, `")
+        );
+        ParamError::whole(error).help(help)
     }
 
     /// Eliminates a variable.

@@ -8,6 +8,7 @@ mod feed_through;
 mod foresee;
 mod formulas;
 mod idle;
+mod impulse;
 mod index;
 mod initial;
 mod join;

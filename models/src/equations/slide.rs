@@ -10,7 +10,7 @@
 //! The side of the function is zero meanwhile, and a relation of its own says that it slides. Outputs are
 //! combined in the same way (equivalent control).
 use crate::{
-    maths::expr::{Expr, Frozen, Kind, Symbol, VarId},
+    maths::expr::{Expr, Frozen, Kind, VarId},
     solve::equations::Dims,
 };
 
@@ -31,20 +31,6 @@ pub(super) struct Slopes {
     still: Option<usize>,
     /// Which of all slopes belong to functions whose sliding would change these.
     pub apart: Vec<usize>,
-}
-
-/// A formula of `side` and of the other expressions, by their names.
-fn formula(text: &str, side: VarId, by: &[(&str, &Expr)]) -> Expr {
-    const PLACES: u32 = 1 << 29;
-    let place = |k: usize| VarId(PLACES + k as u32);
-    let scope = |name: &str| match name {
-        "side" => Some(Symbol::Var(side)),
-        _ => by.iter().position(|(n, _)| *n == name).map(|k| Symbol::Var(place(k))),
-    };
-    let formula = Expr::parse(text, &scope).expect("a formula");
-    let by: Vec<(VarId, &Expr)> =
-        by.iter().enumerate().map(|(k, (_, expr))| (place(k), *expr)).collect();
-    formula.substitute(&by)
 }
 
 fn on_side(expr: &Expr, side: VarId, value: f64) -> Expr {
@@ -81,11 +67,13 @@ pub(super) fn slide(
     }
     let states = derivatives.len();
     for (number, expr) in derivatives.iter_mut().chain(outputs).enumerate() {
-        let (read, text) = (expr.vars(), expr.to_string());
+        let read = expr.vars();
         // An output that is the function itself stands on zero: a condition of a result would hear its rounding.
         let is_it =
-            |s: &Slopes| number >= states && text == functions[s.function].function.to_string();
-        let own: Vec<&Slopes> = all.iter().filter(|s| read.contains(&s.side) || is_it(s)).collect();
+            |s: &Slopes| number >= states && expr.nodes() == functions[s.function].function.nodes();
+        let slides = |s| (s, is_it(s));
+        let own: Vec<(&Slopes, bool)> =
+            all.iter().map(slides).filter(|(s, it)| read.contains(&s.side) || *it).collect();
         if own.len() > MOST {
             return Err(format!(
                 "sliding along surfaces of {} functions (sign, comparisons, ...) in one \
@@ -93,11 +81,14 @@ pub(super) fn slide(
                 own.len()
             ));
         }
-        for s in own {
+        for (s, is_it) in own {
             // The mean of both sides is nothing for it, but for rounding, which others would hear.
-            let stands = s.still == Some(number) && number < states || is_it(s);
+            let stands = s.still == Some(number) && number < states || is_it;
             *expr = match stands {
-                true => formula("if side == 1 then 0 else plain", s.flag, &[("plain", expr)]),
+                true => {
+                    let by = [("side", &Expr::var(s.flag)), ("plain", &*expr)];
+                    Expr::of("if side == 1 then 0 else plain", &by)
+                }
                 false => s.combined(expr),
             };
         }
@@ -128,7 +119,7 @@ fn slopes(
         function.function.derivative_along(&field)
     };
     let (above, below) = (along(1.0), along(-1.0));
-    let moved = above.to_string() != below.to_string();
+    let moved = above.nodes() != below.nodes();
     let (side, apart) = (function.side, Vec::new());
     let mut moving = reads.iter().map(|v| v.0 as usize).filter(|v| *v < dims.first_discrete());
     let still = moving.next().and_then(|v| v.checked_sub(Dims::STATES));
@@ -140,10 +131,10 @@ impl Slopes {
     /// The expression, combined of both sides while the solution slides.
     fn combined(&self, expr: &Expr) -> Expr {
         let (up, down) = (on_side(expr, self.side, 1.0), on_side(expr, self.side, -1.0));
-        formula(
+        Expr::of(
             "if side == 1 then (below*up - above*down)/(below - above) else plain",
-            self.flag,
             &[
+                ("side", &Expr::var(self.flag)),
                 ("above", &self.above),
                 ("below", &self.below),
                 ("up", &up),

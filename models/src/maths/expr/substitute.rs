@@ -2,7 +2,7 @@
 
 use super::graph::Graph;
 use super::op::Op;
-use super::scope::VarId;
+use super::scope::{Symbol, VarId};
 use super::tree::{Expr, Node, NodeId};
 
 impl Expr {
@@ -30,6 +30,21 @@ impl Expr {
             roots.iter().find(|(var, _)| *var == id).map(|&(_, root)| root)
         });
         graph.finish(here[self.nodes.len() - 1])
+    }
+
+    /// A formula of other expressions, by their names in it.
+    ///
+    /// # Panics
+    /// Unless the text is a formula of these names.
+    pub(crate) fn of(text: &str, by: &[(&str, &Self)]) -> Self {
+        const PLACES: u32 = 1 << 29;
+        let place = |k: usize| VarId(PLACES + k as u32);
+        let scope =
+            |name: &str| by.iter().position(|(n, _)| *n == name).map(|k| Symbol::Var(place(k)));
+        let formula = Self::parse(text, &scope).expect("a formula of these names");
+        let by: Vec<(VarId, &Self)> =
+            by.iter().enumerate().map(|(k, (_, expr))| (place(k), *expr)).collect();
+        formula.substitute(&by)
     }
 }
 

@@ -116,6 +116,17 @@ impl Sum {
         solved
     }
 
+    /// The first of the expressions that are no variables.
+    pub(crate) fn rest(&self) -> Option<&Expr> {
+        self.rest.first().map(|(_, expr)| expr)
+    }
+
+    /// How often an expression that is no variable is added.
+    pub(crate) fn factor(&self, expr: &Expr) -> f64 {
+        let found = self.rest.iter().find(|(_, own)| own.nodes() == expr.nodes());
+        found.map_or(0.0, |(factor, _)| *factor)
+    }
+
     /// Whether a variable stands in more than a term.
     pub(crate) fn bends(&self, id: VarId) -> bool {
         self.rest.iter().any(|(_, expr)| expr.vars().contains(&id))
