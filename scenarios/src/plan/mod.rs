@@ -46,7 +46,7 @@ use crate::{
     result::Results,
 };
 pub(crate) use adapters::ADAPTERS;
-pub(crate) use joints::SETTINGS;
+pub(crate) use joints::{SETTINGS, part_of};
 pub(crate) use partition::PARTITIONS;
 pub use partition::Partition;
 use serde::{Deserialize, Serialize};

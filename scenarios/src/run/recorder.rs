@@ -2,6 +2,7 @@
 use super::LISTED;
 use crate::{
     output::{csv, table::Table, trajectory::Trajectory},
+    plan::part_of,
     result::evaluation::{Evaluation, State},
 };
 use serde::{Deserialize, Serialize};
@@ -183,7 +184,10 @@ impl Observer<Value> for Recorder {
         match fact {
             Fact::Event { unit, name, kind } => {
                 let unit = unit.as_ref().map_or_else(|| site.path(), |u| u.to_string());
-                self.event(tag, unit, name, *kind);
+                match part_of(&unit, name) {
+                    Some((part, own)) => self.event(tag, part, own, *kind),
+                    None => self.event(tag, unit, name, *kind),
+                }
             }
             Fact::Note(text) if self.memory.notes.len() < NOTES => {
                 let time = self.resolution.format(tag.ticks);

@@ -17,6 +17,10 @@ fn samples(results: &Results) -> Vec<Vec<f64>> {
     results.rows("samples.csv").iter().map(row).collect()
 }
 
+fn result(results: &Results, name: &str) -> f64 {
+    results.summary()["results"][name].as_f64().expect("a number")
+}
+
 /// The largest difference of two columns.
 fn apart(samples: &[Vec<f64>], a: usize, b: usize) -> f64 {
     samples.iter().map(|row| (row[a] - row[b]).abs()).fold(0.0, f64::max)
@@ -289,4 +293,102 @@ fn a_reset_is_one_of_all_that_is_rigid() {
     assert_eq!(events.len(), 3);
     close(number(&events[0][0]), fall, 1e-8, "the first hit");
     assert_eq!(events[0][3], "a.hit");
+}
+
+/// An ideal source jumps across 1 and 3 uF, each with 1 kOhm beside it: charge is kept at the node between them, so that
+/// the second takes a quarter of each jump. It then goes to half of the voltage in 2 ms.
+#[test]
+fn jumps_of_sources_divide_as_charge_is_kept() {
+    let text = "stop = '4 ms'\nsample = 'none'\ninclude = ['PARTS/electrical.toml']\n\
+                connections = ['s.p = r1.p = c1.p', 'r1.n = c1.n = r2.p = c2.p', 's.n = r2.n = c2.n = g.p']\n\
+                [joined]\nSOLVER\n[unit.g]\ntemplate = 'ground'\n\
+                [unit.r1]\ntemplate = 'resistor'\nR = 1000\n[unit.c1]\ntemplate = 'capacitor'\nC = 1e-6\n\
+                [unit.r2]\ntemplate = 'resistor'\nR = 1000\n[unit.c2]\ntemplate = 'capacitor'\nC = 3e-6\n\
+                [unit.s]\nkind = 'equations'\nconnectors = { p = 'electrical', n = 'electrical' }\nDISCRETE\
+                residuals = { p = 'p.v - n.v - U', n = 'p.i + n.i' }\nEVENTS\
+                [result]\nup = 'at(c2.v, \"2 ms\")'\nother = 'at(c1.v, \"2 ms\")'\nend = 'final(c2.v)'\n";
+    let events = "[[unit.s.event]]\nname = 'up'\nat = '1 ms'\nreset = { U = 10 }\n\
+                  [[unit.s.event]]\nname = 'down'\nat = '3 ms'\nreset = { U = 'U - 6' }\n";
+    let by_events = text.replace("DISCRETE", "discrete = { U = 0 }\n").replace("EVENTS", events);
+    let goes = |from: f64, to: f64| to + (from - to) * (-0.5f64).exp();
+    let up = goes(2.5, 5.0);
+    let end = goes(goes(up, 5.0) - 1.5, 2.0);
+    for method in ["rk45", "rodas", "taylor", "closed", "auto"] {
+        let text = by_events.replace("SOLVER", &format!("method = '{method}'"));
+        let results = run(&format!("divider-{method}"), &text);
+        close(result(&results, "up"), up, 1e-6, &format!("{method}, 1 ms after 10 V"));
+        close(result(&results, "other"), 10.0 - up, 1e-6, &format!("{method}, beside it"));
+        close(result(&results, "end"), end, 1e-6, &format!("{method}, 1 ms after 4 V"));
+    }
+    let switched = text
+        .replace("SOLVER\n", "")
+        .replace("DISCRETE", "")
+        .replace("- U'", "- (if t < 0.001 then 0 else 10)'")
+        .replace("EVENTS", "");
+    let folder = super::folder("connectors-switched");
+    let parts = Path::new(env!("CARGO_MANIFEST_DIR")).join("parts");
+    let switched = switched.replace("PARTS", &parts.display().to_string());
+    std::fs::write(folder.join("switched.toml"), switched).expect("a file");
+    let output = super::superdense(&folder, "check switched.toml");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned()
+        + &String::from_utf8_lossy(&output.stdout);
+    assert!(told.contains("by a constraint that jumps"), "{told}");
+}
+
+/// Six diodes behind three sources with inductances: where the star is grounded and the bridge floats, the sum of the
+/// three currents is zero by the sum of all nodes, in which the currents of diodes cancel.
+#[test]
+fn a_bridge_of_six_diodes_floats() {
+    let phase = |name: &str, angle: f64| {
+        format!(
+            "[unit.s{name}]\ntemplate = 'sine_voltage'\namplitude = 325\nfrequency = 50\nphase = {angle}\n\
+             [unit.l{name}]\ntemplate = 'inductor'\nL = 1e-3\n\
+             [unit.u{name}]\ntemplate = 'diode'\nRon = 1e-2\nGoff = 1e-5\n\
+             [unit.d{name}]\ntemplate = 'diode'\nRon = 1e-2\nGoff = 1e-5\n"
+        )
+    };
+    let third = std::f64::consts::TAU / 3.0;
+    let phases = phase("a", 0.0) + &phase("b", -third) + &phase("c", -2.0 * third);
+    let at = |ground: &str| {
+        let [star, direct] = match ground {
+            "star" => [" = g.p", ""],
+            _ => ["", " = g.p"],
+        };
+        let text = format!(
+            "stop = '20 ms'\nsample = '1 ms'\nrecord = ['la.i', 'r.i']\ninclude = ['PARTS/electrical.toml']\n\
+             connections = ['sa.n = sb.n = sc.n{star}', 'sa.p = la.p', 'sb.p = lb.p', 'sc.p = lc.p', \
+             'la.n = ua.p = da.n', 'lb.n = ub.p = db.n', 'lc.n = uc.p = dc.n', 'ua.n = ub.n = uc.n = r.p', \
+             'da.p = db.p = dc.p = r.n{direct}']\n[joined]\n[unit.g]\ntemplate = 'ground'\n\
+             [unit.r]\ntemplate = 'resistor'\nR = 10\n{phases}"
+        );
+        samples(&run(&format!("six-{ground}"), &text))
+    };
+    let (star, direct) = (at("star"), at("direct"));
+    let largest = star.iter().map(|row| row[2]).fold(0.0, f64::max);
+    assert!(largest > 50.0 && largest < 57.0, "{largest} A of at most 563 V / 10 Ohm");
+    for (a, b) in star.iter().zip(&direct) {
+        close(a[1], b[1], 1e-5, &format!("current of a phase at {}", a[0]));
+        close(a[2], b[2], 1e-5, &format!("current of the load at {}", a[0]));
+    }
+}
+
+/// Events belong to the part that has them, and the shares of a switch go from never to always.
+#[test]
+fn events_are_those_of_parts() {
+    let text = "stop = '1 ms'\nsample = 'none'\ninclude = ['PARTS/electrical.toml']\n\
+                connections = ['s.p = sw.p', 'sw.n = r.p', 's.n = r.n = g.p']\n[joined]\n\
+                [unit.s]\ntemplate = 'voltage'\nvalue = 10\n[unit.r]\ntemplate = 'resistor'\nR = 10\n\
+                [unit.g]\ntemplate = 'ground'\n[unit.sw]\ntemplate = 'pulsed_switch'\nperiod = 1e-4\nduty = DUTY\n\
+                [result]\nmean = 'mean(r.i)'\nopen = \"count(event('sw.part', 'open'))\"\nall = \"count(event('sw.*', '*'))\"\n";
+    for (duty, mean) in
+        [("-0.2", 1e-5), ("0", 1e-5), ("0.25", 0.25), ("1", 0.9999), ("1.2", 0.9999)]
+    {
+        let results = run(&format!("duty-{duty}"), &text.replace("DUTY", duty));
+        close(result(&results, "mean"), mean, 2e-4, &format!("duty {duty}"));
+        let (open, all) = (result(&results, "open"), result(&results, "all"));
+        let rows = results.rows("events.csv");
+        let listed = rows.iter().filter(|row| row[2] == "sw/part" && row[3] == "open").count();
+        assert_eq!((open, all), (listed as f64, rows.len() as f64), "duty {duty}");
+        assert_eq!(open, 10.0, "duty {duty}");
+    }
 }

@@ -13,8 +13,23 @@ pub(super) use resolve::{exports, resolve};
 pub(crate) use unite::SETTINGS;
 pub(super) use unite::unite;
 
-use super::tree::Tree;
+use super::tree::{Tree, join};
 use crate::source::Span;
+
+/// The end of the name of a unit that consists of parts.
+const WHOLE: &str = "~joined";
+
+/// Whether a unit consists of parts, by its path.
+pub(crate) fn is_whole(path: &str) -> bool {
+    path.ends_with(WHOLE)
+}
+
+/// The path of the part that an event of a whole belongs to, and its name there.
+pub(crate) fn part_of<'a>(path: &str, event: &'a str) -> Option<(String, &'a str)> {
+    let (part, own) = event.rsplit_once('.').filter(|_| is_whole(path))?;
+    let group = path.rsplit_once('/').map_or("", |(group, _)| group);
+    Some((join(group, &part.replace('.', "/")), own))
+}
 
 /// A connector: the number of a part, and a name.
 pub(super) type Pin = (u32, String);

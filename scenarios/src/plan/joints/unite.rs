@@ -7,7 +7,7 @@ use super::{
         session::{Session, did_you_mean},
         tree::{Body, Child, Tree, Unit, dotted, join},
     },
-    Home, Pin,
+    Home, Pin, WHOLE,
     hoist::{Places, rewire},
     resolve::shown,
 };
@@ -273,7 +273,7 @@ fn insert(
         parts.iter().map(|part| dotted(&tree.parts[*part as usize].path[below..])).collect();
     // Long enough to be told from others, which have other parts.
     let more = if names.len() > 3 { format!("={}", names.len()) } else { String::new() };
-    let name = format!("{}{more}~joined", names[..names.len().min(3)].join("="));
+    let name = format!("{}{more}{WHOLE}", names[..names.len().min(3)].join("="));
     g.children.push(Child {
         name: name.as_str().into(),
         array: false,

@@ -6,7 +6,7 @@ use super::{
 use crate::{
     document::Item,
     plan::{
-        Record, record,
+        Record, joints, record,
         selector::{Piece, unquoted},
         session::did_you_mean,
     },
@@ -71,9 +71,11 @@ impl Reader<'_> {
         };
         let (name, pattern) = (text(unit), text(event));
         let dotted = |path: &str| path.replace('/', ".");
-        let units = self.tree.units.iter().filter(|u| !u.hidden).map(|u| dotted(&u.path));
+        let units = self.tree.units.iter().filter(|u| !u.hidden).map(|u| &u.path);
+        let parts = self.tree.parts.iter().map(|part| &part.path);
+        let links = self.tree.links.iter().map(|l| &l.name);
         let known: Vec<String> =
-            units.chain(self.tree.links.iter().map(|l| dotted(&l.name))).collect();
+            units.chain(parts).map(|path| dotted(path)).chain(links.map(|l| dotted(l))).collect();
         // `*` stands for any text within a name.
         let levels = |path: &str| path.split('.').count();
         let named =
@@ -86,9 +88,20 @@ impl Reader<'_> {
         }
         // Most kinds do not know the names of their events before they run.
         let mut names = Vec::new();
-        let all = self.tree.units.iter().filter(|u| units.contains(&dotted(&u.path)));
-        let known = all.map(|u| u.kind.events(&u.params)).try_for_each(|own| {
-            names.extend(own?);
+        let known = self.tree.units.iter().try_for_each(|u| {
+            let is_asked = units.contains(&dotted(&u.path));
+            if !is_asked && !joints::is_whole(&u.path) {
+                return Some(());
+            }
+            for event in u.kind.events(&u.params)? {
+                match joints::part_of(&u.path, &event) {
+                    Some((part, own)) if units.contains(&dotted(&part)) => {
+                        names.push(own.to_owned())
+                    }
+                    None if is_asked => names.push(event),
+                    _ => {}
+                }
+            }
             Some(())
         });
         let links = self.tree.links.iter().filter(|l| units.contains(&dotted(&l.name)));
