@@ -324,7 +324,7 @@ fn settings(
     };
     // Twice as many for each factor of ten, about as steps of order three are.
     solver.parts = context.tighter.log10().exp2().clamp(1.0, 16.0).round();
-    solver.max_step = longest.min(range / 16.0) / solver.parts;
+    solver.max_step = (longest.min(range / 16.0) / solver.parts).max(tick);
     Some(Settings {
         resolution: context.resolution,
         start: 0,

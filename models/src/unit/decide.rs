@@ -248,25 +248,33 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     pub(super) fn start_carried(&mut self) {
         if self.state.starting.iter().any(|s| self.readers.inner[usize::from(s.0)]) {
             let (now, mut carried) = (self.scratch.vars.clone(), self.state.starting.clone());
+            let given = carried.len();
             self.carry(&mut carried);
+            let (mut place, first) = (0, self.scene.dims.first_side());
+            carried.retain(|&(k, before)| {
+                place += 1;
+                place <= given || now[first + usize::from(k)] != before
+            });
             (self.state.starting, self.scratch.vars) = (carried, now);
         }
     }
 
     /// Gives relations these sides, and those that read them the sides that go with them, which are added.
     fn carry(&mut self, sides: &mut Vec<(u16, f64)>) {
+        let given = sides.len();
         for &(k, side) in &*sides {
             self.set_side(k.into(), side);
         }
         for _ in 0..ROUNDS {
             self.update_indicators();
-            let known = sides.len();
+            let mut changed = false;
             for k in 0..self.readers.relations.len() {
                 let Relation { role, kind, sliding, .. } = &self.readers.relations[k];
                 let fixed = matches!(role, Role::Passes(_) | Role::Slides)
                     || sliding.is_some()
                     || !self.is_active(k);
-                if fixed || !self.readers.nested[k] || sides.iter().any(|s| usize::from(s.0) == k) {
+                let is = |s: &(u16, f64)| usize::from(s.0) == k;
+                if fixed || !self.readers.nested[k] || sides[..given].iter().any(is) {
                     continue;
                 }
                 let (kind, z) = (*kind, self.scratch.indicators[k]);
@@ -276,11 +284,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                     (_, Some(before)) if kind == Kind::Sign => before + 0.0,
                     _ => continue,
                 };
+                // One that reads others may have been decided before they were.
                 if self.set_side(k, before) {
+                    sides.retain(|s| !is(s));
                     sides.push((k as u16, before));
+                    changed = true;
                 }
             }
-            if sides.len() == known {
+            if !changed {
                 break;
             }
         }
