@@ -192,6 +192,29 @@ pub(super) fn expanded(segment: &Segment, age: f64) -> ([f64; poly::MAX_DEGREE +
     (c, length)
 }
 
+/// Segments that last less than this share of a step are too many.
+const CROWDED: f64 = 1.0 / 16.0;
+
+/// Whether the last segment of some output did not last long on a step that has room for many.
+fn is_crowded<E>(scene: &Scene<E>, path: &Path, t: f64) -> bool {
+    let sent = scene.connected.iter().zip(&scene.frame.sent).filter(|(connected, _)| **connected);
+    let Some(last) = sent.map(|(_, held)| held.at).max() else { return false };
+    let lasted = scene.seconds(scene.frame.last.saturating_sub(last));
+    let within = path.start() <= t && t < path.end();
+    !scene.frame.resting && within && lasted < CROWDED * (path.end() - path.start())
+}
+
+/// Rows of the states around `t`, by the polynomials of a step.
+fn along(path: &Path, t: f64, stride: usize, rows: &mut [f64]) {
+    for (i, row) in rows.chunks_exact_mut(stride).enumerate() {
+        let mut c = [0.0; poly::MAX_DEGREE + 1];
+        let length = path.row(i).len();
+        c[..length].copy_from_slice(path.row(i));
+        poly::shift(&mut c[..length], t - path.start());
+        row.copy_from_slice(&c[..stride]);
+    }
+}
+
 /// Series of states that do not move.
 fn still(x: &[f64], stride: usize, rows: &mut [f64]) {
     for (row, x) in rows.chunks_exact_mut(stride).zip(x) {
@@ -369,11 +392,17 @@ impl Expander {
     }
 
     /// The connected outputs' series around `t`, up to powers of `order`.
+    ///
+    /// **Why there are two.** The series of the equations goes beyond the present step. But the solution is off by the
+    /// tolerance, and so are its slopes; where that is much beside the band that receivers want, a series by the
+    /// equations leaves the solution at once, and again. Then it is the series of the `path` of the step, if there is
+    /// one.
     pub(super) fn segments<E: Equations>(
         &mut self,
         scene: &Scene<E>,
         (t, vars): (f64, &[f64]),
         order: usize,
+        path: Option<&Path>,
         take: &mut dyn FnMut(usize, &[f64]),
     ) {
         if !scene.connected.contains(&true) {
@@ -387,7 +416,9 @@ impl Expander {
         let inputs = |var: usize, row: &mut [f64]| fill(scene, t, &Table(&[], 0), var, row);
         let Compiled { derivatives, segments, outputs, .. } = compiled;
         let rows = &mut self.rows;
-        if scene.frame.resting {
+        if let Some(path) = path.filter(|path| is_crowded(scene, path, t)) {
+            along(path, t, stride, rows);
+        } else if scene.frame.resting {
             still(&vars[Dims::STATES..], stride, rows);
         } else if scene.dims.algebraic > 0 {
             let (at, algebraic) = ((vars, Dims::STATES), scene.dims.algebraic);

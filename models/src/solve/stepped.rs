@@ -553,10 +553,11 @@ impl<E: Equations> Core<E> for Stepped {
         scene: &Scene<E>,
         at: (f64, &[f64]),
         order: usize,
-        _: bool,
+        all: bool,
         take: &mut dyn FnMut(usize, &[f64]),
     ) {
-        self.expander.segments(scene, at, order, take);
+        let path = Some(self.state.solver.path()).filter(|_| !all);
+        self.expander.segments(scene, at, order, path, take);
     }
 
     fn count(&self, statistics: &mut UnitStatistics) {
