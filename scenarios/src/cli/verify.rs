@@ -160,7 +160,7 @@ fn complete(console: &Console, Request { settings, wanted }: Request, pulse: &Pu
                 return Err(Stop::Interrupted);
             }
             let report = runs.run(Twin::tightened(0), &out)?;
-            twins?;
+            twins.map_err(|stop| without_bars(stop, &out))?;
             (0, report, bars(&runs, &out, 0, &span)?, None)
         }
         Some(wanted) => {
@@ -203,6 +203,21 @@ fn complete(console: &Console, Request { settings, wanted }: Request, pulse: &Pu
         object
     });
     Ok(())
+}
+
+/// The end of a verification whose tightened runs fail: the run itself is complete, and its results are there.
+fn without_bars(stop: Stop, out: &Path) -> Stop {
+    match stop {
+        Stop::Failed { failure, results, mut notes } => {
+            notes.push(format!(
+                "the run at its own tolerances is complete, with results in {}; its error bars need runs with \
+                 tighter tolerances, and this is the error of one of them",
+                out.display()
+            ));
+            Stop::Failed { failure, results, notes }
+        }
+        stop => stop,
+    }
 }
 
 /// Steps that a tightened run has as well: each is a part of the error that no bar contains.

@@ -1,6 +1,7 @@
 //! Tests of scenario files: reading, planning, messages.
 #[cfg(feature = "study")]
 mod asked;
+mod coarse;
 mod guide;
 mod jumps;
 mod language;

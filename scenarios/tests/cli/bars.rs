@@ -292,3 +292,20 @@ fn bars_know_steps_that_events_cut() {
     }
     assert!(largest > 1e-12, "the run is exact, which tells nothing");
 }
+
+/// Chattering at ticks of a millisecond is one flip a tick, and at the finer ticks of tightened runs an error: the
+/// run itself is there, and told.
+#[test]
+fn runs_without_bars_are_complete() {
+    let dir = folder("no-bars");
+    let text = "stop = '1 s'\nresolution = 'ms'\n[unit.d]\nkind = 'equations'\nstates = { x = 0 }\n\
+                derivatives = { x = 'if x < 0.5 then 1 else -1' }\noutputs = { x = 'x' }\n";
+    fs::write(dir.join("chatter.toml"), text).unwrap();
+    good(&dir, "run chatter.toml --quiet --out alone");
+    let output = superdense(&dir, "run chatter.toml --quiet --verify --out out");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    assert!(told.contains("is complete, with results in out;"), "{told}");
+    assert!(told.contains("chattering"), "{told}");
+    assert_equal_results(&dir.join("alone"), &dir.join("out"));
+}
