@@ -11,6 +11,11 @@ macro_rules! files {
 
 /// Scenarios and what they include.
 pub const SCENARIOS: &[(&str, &str)] = files! {
+    "library/argesim/c11_collision.toml"
+    "library/argesim/c11_explicit.toml"
+    "library/argesim/c11_implicit.toml"
+    "library/argesim/c11_tracking.toml"
+    "library/argesim/c11_units.toml"
     "library/argesim/c21_ball_contact.toml"
     "library/argesim/c21_ball_event.toml"
     "library/argesim/c21_pendulum.toml"
@@ -40,6 +45,7 @@ pub const SCENARIOS: &[(&str, &str)] = files! {
     "library/papers/004_two_masses.toml"
     "parts/electrical.toml"
     "parts/rotation.toml"
+    "parts/scara.toml"
     "parts/thermal.toml"
     "parts/three_masses.toml"
     "parts/translation.toml"
@@ -56,6 +62,7 @@ pub const EXPECTED: &[(&str, &str)] = files! {
     "expected/001.toml"
     "expected/002.toml"
     "expected/003.toml"
+    "expected/003_c11.toml"
     "expected/003_c21.toml"
     "expected/004.toml"
 };

@@ -51,6 +51,7 @@ pub(super) fn measure(
             Ok(vec![(squares / norms.len() as f64).sqrt()])
         }
         Measure::Facts(names) => names.iter().map(|n| run.fact(n)).collect(),
+        Measure::Results(names) => names.iter().map(|n| run.result(n)).collect(),
         Measure::Formula(_) | Measure::Radius { .. } => Err("this is of no run".to_owned()),
     }
 }

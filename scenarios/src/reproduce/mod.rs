@@ -287,7 +287,7 @@ fn label(check: &Check, n: usize) -> Option<String> {
         return Some(name.clone());
     }
     let columns = match &check.measure {
-        Measure::End(c) | Measure::Max(c) | Measure::Facts(c) => c,
+        Measure::End(c) | Measure::Max(c) | Measure::Facts(c) | Measure::Results(c) => c,
         Measure::Errors(c) => &c.of,
         Measure::Times { nth, .. } | Measure::Values { nth, .. } => {
             return Some(format!("number {}", nth[n])).filter(|_| nth.len() > 1);

@@ -61,4 +61,14 @@ impl Results {
     pub(super) fn fact(&self, name: &str) -> Result<f64, String> {
         self.summary[name].as_f64().ok_or_else(|| format!("the summary has no `{name}`"))
     }
+
+    /// A result of the scenario, with or without an interval.
+    ///
+    /// # Errors
+    /// When there is none of that name, or it never came to be.
+    pub(super) fn result(&self, name: &str) -> Result<f64, String> {
+        let result = &self.summary["results"][name];
+        let value = result.get("value").unwrap_or(result);
+        value.as_f64().ok_or_else(|| format!("there is no result `{name}`"))
+    }
 }

@@ -242,6 +242,8 @@ pub(super) enum Measure {
     Rms(Comparison),
     /// Numbers of the summary.
     Facts(Vec<String>),
+    /// Results that the scenario names in `[result]`.
+    Results(Vec<String>),
     /// Spectral radius of the map of one macro step of this length, or, without, of what one
     /// exchange brings back to the inputs.
     Radius {

@@ -32,6 +32,7 @@ mod release;
 mod report;
 mod reproduce;
 mod resume;
+mod scara;
 mod simulators;
 mod stability;
 #[cfg(feature = "study")]
