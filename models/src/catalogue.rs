@@ -16,6 +16,8 @@ pub fn kinds() -> &'static [&'static dyn UnitKind] {
         &blocks::count::Counter,
         &blocks::table::Csv,
         &grid::protection::Datagram,
+        &blocks::dead_reckoning::DeadReckoning,
+        &blocks::dead_reckoning::DeadReckoningReceiver,
         &blocks::delay::Delay,
         &blocks::detector::Detector,
         &network::devstone::Devstone,

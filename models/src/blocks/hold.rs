@@ -17,7 +17,7 @@ use superdense_kernel::{Atomic, Bag, Component, Effects, Outbox, port::OutPort, 
 
 /// Zero-order hold. Input 0: events; output 0: the signal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct ZeroOrderHold {
+struct ZeroOrderHold {
     timer: Timer,
     level: Level,
 }

@@ -42,6 +42,7 @@ pub mod boundary;
 pub mod clock;
 pub mod count;
 mod crossing;
+pub mod dead_reckoning;
 pub mod delay;
 pub mod detector;
 pub mod events;

@@ -42,12 +42,13 @@ const fn adapter(
 }
 
 /// All of them.
-pub(crate) const ADAPTERS: [Adapter; 6] = [
+pub(crate) const ADAPTERS: [Adapter; 7] = [
     adapter("hold", "hold", &["initial"]),
     adapter("sample", "sampler", &["period"]),
     adapter("detect", "detector", &["threshold", "direction"]),
     adapter("quantise", "quantiser", &["quantum"]),
     adapter("delay", "delay", &["delay", "initial"]),
+    adapter("dead_reckoning", "dead-reckoning", &["band", "order"]),
     Adapter { name: "encode", kind: "encoder", positions: &[], table: Some("map") },
 ];
 
@@ -190,6 +191,7 @@ impl Adapters {
                     index: None,
                     span: g.span(w.connection).clone(),
                     hidden: true,
+                    wcet: None,
                     links: Vec::new(),
                 });
             }

@@ -8,6 +8,7 @@ mod codes;
 mod comparison;
 mod connectors;
 mod coupling;
+mod dead_reckoning;
 mod executors;
 #[cfg(target_os = "linux")]
 mod faults;

@@ -9,6 +9,7 @@ use crate::{
         Record, joints, record,
         selector::{Piece, unquoted},
         session::did_you_mean,
+        tree::Unit,
     },
     result::{Stream, fits},
 };
@@ -71,7 +72,9 @@ impl Reader<'_> {
         };
         let (name, pattern) = (text(unit), text(event));
         let dotted = |path: &str| path.replace('/', ".");
-        let units = self.tree.units.iter().filter(|u| !u.hidden).map(|u| &u.path);
+        // Adapters are known by their whole names.
+        let shown = |u: &&Unit| !u.hidden || dotted(&u.path) == name;
+        let units = self.tree.units.iter().filter(shown).map(|u| &u.path);
         let parts = self.tree.parts.iter().map(|part| &part.path);
         let links = self.tree.links.iter().map(|l| &l.name);
         let known: Vec<String> =

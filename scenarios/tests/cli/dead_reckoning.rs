@@ -1,0 +1,57 @@
+//! Dead reckoning as a line of a connection.
+use super::{folder, library::Results, superdense};
+use std::fs;
+
+fn result(run: &Results, name: &str) -> f64 {
+    let value = &run.summary()["results"][name];
+    let value = value.get("value").unwrap_or(value);
+    value.as_f64().unwrap_or_else(|| panic!("{name} is {value}"))
+}
+
+/// Nobody is further from the vehicle than the band. Numbers of updates are those of an independent calculation; periodic
+/// values that are as exact take 4220.
+#[test]
+fn stations_stay_within_the_band() {
+    let run = Results::of("continuous/dead_reckoning.toml", &[]);
+    for (name, updates, off) in
+        [("linear", 208.0, 0.01), ("curved", 97.0, 0.01), ("known", 1.0, 0.0)]
+    {
+        assert_eq!(result(&run, &format!("updates_{name}")), updates, "{name}");
+        let found = result(&run, &format!("off_{name}"));
+        assert!((found - off).abs() < 2e-6, "{name}: {found}");
+    }
+    let held = result(&run, "off_held");
+    assert!((held - 0.0099).abs() < 1e-4, "{held}");
+    assert!(result(&run, "updates_linear") * 5.0 <= 20.0 / 4.7e-3);
+}
+
+/// Mistakes in the line are told with what to write.
+#[test]
+fn mistakes_have_remedies() {
+    let dir = folder("dead-reckoning-mistakes");
+    let text = |line: &str| {
+        format!(
+            "stop = 1\nconnections = [{line}]\n[unit.a]\nkind = 'sine'\nfrequency = 1\n[unit.b]\nkind = 'gain'\ngain = 1"
+        )
+    };
+    for (line, why) in [
+        ("'a.y -> b.u via dead_reckoning(0)'", "`band` is 0"),
+        ("'a.y -> b.u via dead_reckoning(0.1, 13)'", "`order` is 13"),
+        (
+            "{ from = 'a.y', to = 'b.u', via = 'dead_reckoning', band = 1, dynamics = [0, 1] }",
+            "no linear system",
+        ),
+        (
+            "{ from = 'a.y', to = 'b.u', via = 'dead_reckoning', band = 1, order = 1, dynamics = [1, 1] }",
+            "leave one of the two out",
+        ),
+    ] {
+        fs::write(dir.join("a.toml"), text(line)).unwrap();
+        let output = superdense(&dir, "check a.toml");
+        let message = String::from_utf8_lossy(&output.stderr)
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert!(output.status.code() == Some(2) && message.contains(why), "{line}: {message}");
+    }
+}
