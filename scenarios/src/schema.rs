@@ -52,6 +52,7 @@ fn any_unit(names: &[&str], by_kind: &[Json]) -> Json {
             "template": described(&["string"], "name of a [template.NAME]"),
             "count": described(&["integer", "string"], "makes an array: NAME[0], NAME[1], ..."),
             "unconnected": { "enum": ["ok"], "description": "no warning of signals without a connection" },
+            "wcet": described(&["number", "string"], "the longest time that a transition takes, for check --real-time"),
         },
         "anyOf": [{ "required": ["kind"] }, { "required": ["template"] }],
         "allOf": by_kind,
@@ -246,7 +247,7 @@ pub fn ports(kind: &dyn UnitKind) -> String {
 
 fn unit(kind: &dyn UnitKind) -> Json {
     let mut properties = Map::new();
-    for name in ["kind", "count", "unconnected"] {
+    for name in ["kind", "count", "unconnected", "wcet"] {
         properties.insert(name.into(), json!({}));
     }
     let mut required = Vec::new();

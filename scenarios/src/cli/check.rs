@@ -1,6 +1,6 @@
 //! `check`.
 use super::{
-    Done, graph,
+    Done, demand, graph,
     options::CheckOptions,
     policies,
     report::{Console, columns},
@@ -16,12 +16,13 @@ pub(super) fn check(console: &Console, check: &CheckOptions) -> Done {
     let units = plan.units.iter().filter(|u| !u.hidden).count();
     let stop = plan.resolution.format(plan.stop);
     let radii = stability(check)?;
+    let demand = demand::demand(check)?;
     if let Some(file) = &check.dot {
         directory::replace(file, graph::dot(&graph, &plan.name).as_bytes())?;
     }
     let warnings = [plan.warnings.clone(), graph::warnings(&graph)].concat();
     let text = format!(
-        "{}: ok\n{}{}{}{}",
+        "{}: ok\n{}{}{}{}{}",
         plan.name,
         columns(
             &[
@@ -38,7 +39,8 @@ pub(super) fn check(console: &Console, check: &CheckOptions) -> Done {
         ),
         if check.graph { graph::text(&graph) } else { String::new() },
         policies::text(&plan.couplings, check.policies),
-        radii.as_ref().map_or_else(String::new, |r| r.text())
+        radii.as_ref().map_or_else(String::new, |r| r.text()),
+        demand.as_ref().map_or_else(String::new, demand::text)
     );
     console.say(&text, || {
         let labels: Vec<_> = plan.record.iter().map(|r| &r.label).collect();
@@ -65,6 +67,9 @@ pub(super) fn check(console: &Console, check: &CheckOptions) -> Done {
         }
         if let Some(radii) = &radii {
             object["stability"] = radii.object();
+        }
+        if let Some(demand) = &demand {
+            object["real_time"] = json!(demand);
         }
         object
     });

@@ -4,6 +4,7 @@
 mod catalogue;
 mod check;
 mod compare;
+mod demand;
 #[cfg(feature = "helics")]
 mod federation;
 #[cfg(feature = "fmi")]

@@ -12,6 +12,7 @@ use superdense::{
     run::{
         Settings,
         executor::{Executor, Method},
+        real_time::{Overrun, RealTime},
     },
 };
 use superdense_kernel::event_list::EventListKind;
@@ -55,6 +56,13 @@ pub(super) struct CheckOptions {
     /// and of a macro step for each value of the parameter that is its length in seconds.
     #[arg(long, value_name = "H=0.01,0.1,...", value_parser = steps)]
     pub stability: Option<Steps>,
+    /// Run the scenario with the declared `wcet` of its units in place of a clock, and refuse it where it cannot keep up with
+    /// so many simulated seconds per second of wall time.
+    #[arg(long, value_name = "ALPHA", value_parser = speeds)]
+    pub real_time: Option<Speeds>,
+    /// How late an instant may be.
+    #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "10 ms", requires = "real_time")]
+    pub late: f64,
     /// Draw the spectral radius over the macro step into this file.
     #[arg(long, value_name = "FILE.svg", requires = "stability")]
     pub plot: Option<PathBuf>,
@@ -68,6 +76,9 @@ pub(super) struct Steps {
     /// Seconds.
     pub values: Vec<f64>,
 }
+
+/// Simulated seconds per second of wall time, from simulated seconds on.
+pub(super) type Speeds = std::sync::Arc<[(f64, f64)]>;
 
 /// Options of `run`.
 #[derive(Debug, Args)]
@@ -114,6 +125,16 @@ pub(super) struct RunOptions {
     #[cfg(feature = "helics")]
     #[arg(long, value_name = "DIR")]
     pub replay: Option<PathBuf>,
+    /// Keep to the wall clock: so many simulated seconds per second of wall time, also with changes at simulated times, such
+    /// as "1, 10 @ 2 s". Never changes results; how late instants were is in `performance.json`.
+    #[arg(long, value_name = "ALPHA", value_parser = speeds, conflicts_with_all = ["verify", "tighten", "ties"])]
+    pub real_time: Option<Speeds>,
+    /// What happens where an instant is ready later than `--late` allows.
+    #[arg(long, value_enum, default_value_t, requires = "real_time")]
+    pub overrun: Overrun,
+    /// How late an instant may be.
+    #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "10 ms", requires = "real_time")]
+    pub late: f64,
     /// How every value sent on a recorded output is written.
     #[arg(long, value_enum, default_value_t)]
     pub trajectory: Format,
@@ -151,7 +172,17 @@ impl RunOptions {
             let why = "--workers goes with a parallel executor; add --executor auto";
             return Err(Stop::usage(why));
         }
+        if self.real_time.is_some() && self.executor != Method::Sequential {
+            let why = "--real-time goes with the sequential executor, which knows what comes next; leave --executor out";
+            return Err(Stop::usage(why));
+        }
+        let real_time = self.real_time.as_ref().map(|speeds| RealTime {
+            speeds: speeds.to_vec(),
+            overrun: self.overrun,
+            late: self.late,
+        });
         Ok(Settings {
+            real_time,
             file: self.plan.file.clone(),
             sets: self.plan.set.clone(),
             overrides: self.plan.overrides(),
@@ -215,6 +246,28 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
     })
 }
 
+/// `1`, or `1, 10 @ 2 s`.
+fn speeds(text: &str) -> Result<Speeds, String> {
+    let mut speeds = Vec::new();
+    for (n, part) in text.split(',').enumerate() {
+        let (speed, at) = match part.split_once('@') {
+            Some((speed, at)) => (speed, seconds(at)?),
+            None => (part, 0.0),
+        };
+        let speed = speed.trim().parse::<f64>().ok().filter(|x| x.is_finite() && *x > 0.0);
+        let later = speeds.last().is_none_or(|(before, _)| at > *before);
+        match speed {
+            Some(speed) if later && (n > 0 || at == 0.0) => speeds.push((at, speed)),
+            _ => {
+                return Err("write simulated seconds per second of wall time, such as 1, or with changes at later and \
+                            later simulated times, such as '1, 10 @ 2 s'"
+                    .to_owned());
+            }
+        }
+    }
+    Ok(speeds.into())
+}
+
 fn same_dimension(a: Option<&Quantity>, b: &Quantity) -> bool {
     a.is_some_and(|a| a.unit.dimension() == b.unit.dimension())
 }
@@ -231,6 +284,16 @@ mod tests {
         assert_eq!(assignment("a.b='0.5 s'"), Ok(("a.b".into(), "'0.5 s'".into())));
         assert!(assignment("a").is_err());
         assert_eq!(steps("H=0.1, 2").unwrap().values, [0.1, 2.0]);
+        assert_eq!(speeds("1").unwrap()[..], [(0.0, 1.0)]);
+        assert_eq!(
+            speeds("1, 10 @ 2 s, 0.5@2500 ms").unwrap()[..],
+            [(0.0, 1.0), (2.0, 10.0), (2.5, 0.5)]
+        );
+        for wrong in
+            ["0", "-1", "nan", "1 @ 2 s", "1, 2", "1, 2 @ 3 s, 4 @ 2 s", "1, x @ 2 s", "1, 2 @ 3 m"]
+        {
+            assert!(speeds(wrong).is_err(), "{wrong}");
+        }
         assert!(steps("H=0").is_err() && steps("H=x").is_err() && steps("0.1").is_err());
     }
 }

@@ -110,6 +110,7 @@ fn planned(options: &RunOptions, settings: &Settings) -> Result<Plan, Stop> {
         ("--tighten", options.tighten.is_some()),
         ("--ties", options.ties.is_some()),
         ("--checkpoint-every", options.checkpoint_every.is_some()),
+        ("--real-time", options.real_time.is_some()),
     ];
     if let Some((name, _)) = unfit.iter().find(|u| u.1 && plan.federate.is_some()) {
         let why = "a run in a federation is made once, and its peers do not go back; leave it out";

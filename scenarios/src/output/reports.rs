@@ -1,5 +1,5 @@
 //! `summary.json` and `performance.json`.
-use crate::result::Line;
+use crate::{result::Line, run::real_time::Punctuality};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -92,6 +92,9 @@ pub struct Performance {
     pub units_per_kind: BTreeMap<String, u64>,
     /// The executor and its figures.
     pub executor: Executor,
+    /// How late a run at the pace of the wall clock was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub real_time: Option<Punctuality>,
 }
 
 /// Figures of the executor.

@@ -62,6 +62,7 @@ fn visit(tree: &Tree, group: u32, n: &mut Numbering) {
                     ports: Arc::clone(&unit.ports),
                     continuous: unit.kind.is_continuous(),
                     hidden: unit.hidden,
+                    wcet: unit.wcet,
                 });
             }
         }

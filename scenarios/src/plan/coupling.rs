@@ -511,6 +511,7 @@ fn insert(
         index: None,
         span,
         hidden: true,
+        wcet: None,
         links: Vec::new(),
     });
 }

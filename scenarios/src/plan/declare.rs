@@ -72,6 +72,8 @@ pub(super) struct UnitDecl {
     pub count: Option<Node>,
     /// Inputs without a connection keep their start values on purpose.
     pub unconnected: bool,
+    /// The longest time that a transition takes, for `check --real-time`.
+    pub wcet: Option<Node>,
     /// All other keys.
     pub keys: Vec<(Located<String>, Node)>,
 }
@@ -277,11 +279,13 @@ impl Declarer<'_> {
             (Some(kind), None) => kind.map_or(Of::Unknown, |k| self.kind(&k)),
             (None, Some(template)) => template.map_or(Of::Unknown, Of::Template),
         };
-        let own = ["kind", "template", "count", "unconnected"];
+        let own = ["kind", "template", "count", "unconnected", "wcet"];
         let keys = table.entries.iter().filter(|(k, _)| !own.contains(&k.value.as_str()));
         let count = table.get("count").cloned();
         let unconnected = table.get("unconnected").is_some_and(|n| self.unconnected(n));
-        UnitDecl { name: name.clone(), of, count, unconnected, keys: keys.cloned().collect() }
+        let wcet = table.get("wcet").cloned();
+        let keys = keys.cloned().collect();
+        UnitDecl { name: name.clone(), of, count, unconnected, wcet, keys }
     }
 
     fn unconnected(&self, node: &Node) -> bool {

@@ -239,6 +239,19 @@ impl<'a> Evaluator<'a> {
         Some(computed.unwrap_or((ticks, self.session.resolution.ticks_per_second())))
     }
 
+    /// Seconds of a duration above zero, which need not be a whole number of ticks.
+    pub(super) fn seconds(&self, node: &Node, what: &str) -> Option<f64> {
+        let n = self.number(node, what)?;
+        let time = n.dimension.is_none_or(|d| d == Dimension::TIME);
+        if !time || n.value <= 0.0 || !n.value.is_finite() {
+            let message = format!("{what} is no time above zero");
+            let mistake = Mistake::new("bad-duration", &node.span, message);
+            self.session.report(mistake.help("write a time such as \"2 ms\""));
+            return None;
+        }
+        Some(n.value)
+    }
+
     /// Ticks of a duration of zero or more; bare numbers are seconds. `i64::MAX` is infinite.
     pub(super) fn ticks(&self, node: &Node, what: &str) -> Option<i64> {
         if matches!(node.item, Item::Bool(_)) {

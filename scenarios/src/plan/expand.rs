@@ -256,6 +256,9 @@ impl Expander<'_> {
             true => (&mut self.tree.parts, Body::Part),
             false => (&mut self.tree.units, Body::Unit),
         };
+        let locals = [("i", f64::from(i))];
+        let eval = Evaluator::new(self.session, scope, if child.array { &locals } else { &[] });
+        let wcet = unit.wcet.as_ref().and_then(|node| eval.seconds(node, "`wcet`"));
         child.members.push(body(units.len() as u32));
         units.push(Unit {
             path,
@@ -266,8 +269,17 @@ impl Expander<'_> {
             index: child.array.then_some(i),
             span: unit.name.span.clone(),
             hidden: false,
+            wcet,
             links: Vec::new(),
         });
+    }
+
+    fn refuse_wcet(&self, unit: &UnitDecl) {
+        if let Some(node) = &unit.wcet {
+            let message = "`wcet` is that of a unit, not of a template's instance";
+            let mistake = Mistake::new("bad-wcet", &node.span, message);
+            self.session.report(mistake.help("write it in the units of the template"));
+        }
     }
 
     fn instances(
@@ -279,6 +291,7 @@ impl Expander<'_> {
         child: &mut Child,
     ) {
         let Of::Template(template) = &unit.of else { return };
+        self.refuse_wcet(unit);
         let Some((_, decl)) = self.declarations.templates.get(&template.value) else {
             let known = self.declarations.templates.keys().map(String::as_str);
             let help = did_you_mean(&template.value, known, "templates");

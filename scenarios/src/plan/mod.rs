@@ -306,6 +306,8 @@ pub struct UnitInfo {
     pub continuous: bool,
     /// Put there by the plan (an adapter), not by the author.
     pub hidden: bool,
+    /// Seconds that a transition takes at most, with the steps that lead to it, if the author says so.
+    pub wcet: Option<f64>,
 }
 
 /// Options of the command line that stand above the file.

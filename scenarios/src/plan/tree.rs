@@ -83,6 +83,8 @@ pub(super) struct Unit {
     pub index: Option<u32>,
     pub span: Span,
     pub hidden: bool,
+    /// Seconds that a transition takes at most, if the author says so.
+    pub wcet: Option<f64>,
     /// Shared events, with `link` still unset; see [`Tree::links`].
     pub links: Vec<LinkSpec>,
 }

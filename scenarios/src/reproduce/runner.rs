@@ -95,6 +95,7 @@ impl<'a> Runner<'a> {
             out: out.clone(),
             event_list: EventListKind::default(),
             executor: Executor::default(),
+            real_time: None,
             checkpoint_every: None,
             ties: None,
             trajectory: Format::None,

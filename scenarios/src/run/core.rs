@@ -6,6 +6,7 @@ use super::{
     checkpoint::Identity,
     executor::{Driver, Executor, Method},
     pulse::Pulse,
+    real_time::{Pacer, RealTime},
     recorder::{Memory, Recorder},
     sampler::{Sampler, Signals},
     stopwatch::Stopwatch,
@@ -130,6 +131,7 @@ pub(super) struct Run {
     pub pulse: Pulse,
     pub stopwatch: Stopwatch,
     pub driver: Driver,
+    pub pacer: Option<Pacer>,
 }
 
 impl Run {
@@ -139,7 +141,7 @@ impl Run {
         built: Built,
         (events, samples, trajectory): (Table, Table, Trajectory),
         memory: Option<Memory>,
-        (executor, pulse): (Executor, Pulse),
+        (executor, real_time, pulse): (Executor, Option<RealTime>, Pulse),
     ) -> Self {
         let Built { mut sim, sampler, signals, mut evaluation, .. } = built;
         pulse.be_patient(executor.method != Method::Sequential);
@@ -157,7 +159,7 @@ impl Run {
         let recorder = Recorder::new(observed, &signals, memory, plan.resolution);
         let recorder = Arc::new(Mutex::new(recorder));
         sim.observe(Arc::clone(&recorder));
-        let stopwatch = Stopwatch::default();
+        let stopwatch = Stopwatch::new(real_time.is_some());
         sim.measure(stopwatch.clone());
         let driver = Driver::new(executor, plan.partition.of(&sim), plan.stop);
         let sampled = -1;
@@ -174,6 +176,7 @@ impl Run {
             pulse,
             stopwatch,
             driver,
+            pacer: real_time.map(Pacer::new),
         }
     }
 
@@ -261,6 +264,7 @@ impl Run {
             let Some(bound) = self.bound()? else { return Ok(None) };
             let due = self.next_sample();
             let limit = due.min(reached.saturating_add(slice)).min(stop).min(bound);
+            let Some(limit) = self.wait(limit, pause)? else { return Ok(None) };
             let begun = Instant::now();
             let ran = self.driver.run_through(&mut self.sim, limit);
             match ran.map_err(|e| self.failure(e))? {
@@ -278,6 +282,7 @@ impl Run {
             }
             self.came(limit);
             self.evaluate(limit);
+            self.ready(limit, limit == due || limit == stop)?;
             // Workers part and come home in every slice.
             if self.driver.executor().method != Method::Sequential && begun.elapsed() < BRISK {
                 slice = slice.saturating_mul(2);
@@ -292,6 +297,49 @@ impl Run {
                 pause(self)?;
             }
         }
+    }
+
+    /// Waits for the wall time of the next instant at which something happens up to `limit`, and gives that instant;
+    /// nothing when interrupted.
+    fn wait(
+        &mut self,
+        limit: i64,
+        pause: &mut dyn FnMut(&mut Self) -> Result<(), Failure>,
+    ) -> Result<Option<i64>, Failure> {
+        let Some(mut pacer) = self.pacer.take() else { return Ok(Some(limit)) };
+        let seconds = |ticks| self.plan.resolution.seconds(ticks);
+        pacer.begin(seconds(self.sim.clock()));
+        let next = self.sim.next_within(limit).map_err(|e| self.failure(e))?;
+        let limit = next.map_or(limit, |tag| tag.ticks);
+        let at = seconds(limit);
+        while !pacer.nap(at, &self.pulse) {
+            if self.pulse.take_pause() {
+                pause(self)?;
+            }
+        }
+        pacer.happens = next.is_some();
+        self.pacer = Some(pacer);
+        Ok((!self.pulse.interrupted()).then_some(limit))
+    }
+
+    /// Measures how late an instant is, at which something happened or a sample is due.
+    fn ready(&mut self, tick: i64, sampled: bool) -> Result<(), Failure> {
+        let Some(pacer) = self.pacer.as_mut().filter(|p| p.happens || sampled) else {
+            return Ok(());
+        };
+        let slowest = self.stopwatch.slowest();
+        let Some(late) = pacer.ready(self.plan.resolution.seconds(tick), slowest) else {
+            return Ok(());
+        };
+        let kind = slowest.and_then(|kind| self.stopwatch.name(kind, &self.sim, &self.plan.units));
+        let most = kind
+            .map_or(String::new(), |kind| format!("; units of kind {kind} took most of the time"));
+        Err(Failure::Late(format!(
+            "at {} s the run was {late:.3} s late, and {} s are allowed{most}. Make these units cheaper, lower the speed of \
+             --real-time, allow more by --late, or choose --overrun catch-up or slip",
+            self.plan.resolution.format(tick),
+            pacer.how.late,
+        )))
     }
 
     fn next_sample(&self) -> i64 {

@@ -82,7 +82,7 @@ pub fn run(
     let events = table(keep.events, EVENTS);
     let samples = table(keep.samples, &built.identity.columns);
     let trajectory = Trajectory::in_memory(keep.trajectory, built.names());
-    let how = (executor, pulse.clone());
+    let how = (executor, None, pulse.clone());
     let mut run = Run::new(plan, built, (events, samples, trajectory), None, how);
     #[cfg(feature = "helics")]
     run.federate(None, [Table::in_memory(None), Table::in_memory(None)])?;

@@ -6,11 +6,13 @@
 //! goes, not where its steps fall.
 pub mod checkpoint;
 mod core;
+pub mod demand;
 pub mod executor;
 #[cfg(feature = "helics")]
 pub mod federation;
 pub mod memory;
 pub mod pulse;
+pub mod real_time;
 mod recorder;
 pub(crate) mod sampler;
 mod session;
@@ -53,6 +55,8 @@ pub struct Settings {
     pub event_list: EventListKind,
     /// Who runs the models.
     pub executor: executor::Executor,
+    /// How the run follows the wall clock; as fast as it goes without.
+    pub real_time: Option<real_time::RealTime>,
     /// Wall seconds between checkpoints; none without.
     pub checkpoint_every: Option<f64>,
     /// Seed of a second run with permuted bags.
@@ -88,6 +92,9 @@ pub enum Failure {
     /// The federation failed, or what goes between it and the run does not fit.
     #[error("{0}")]
     Federation(String),
+    /// The run was to keep up with the wall clock, and did not.
+    #[error("{0}")]
+    Late(String),
     /// A recorded value is not finite.
     #[error("{0}")]
     NotFinite(String),

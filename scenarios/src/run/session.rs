@@ -7,6 +7,7 @@ use super::{
     core::{End, Run, build},
     executor::Method,
     pulse::Pulse,
+    real_time::Control,
     recorder::{EVENTS, EVENTS_FILE},
     sampler::SAMPLES_FILE,
 };
@@ -75,7 +76,7 @@ impl Session {
         let trajectory = Trajectory::create(&results, settings.trajectory, built.names())?;
         let files = Files::new(&plan, settings, results, built.identity.clone())?;
         let tables = (events, samples, trajectory);
-        let how = (files.settings.executor, pulse);
+        let how = (files.settings.executor, files.settings.real_time.clone(), pulse);
         let mut this = Self { run: Run::new(plan, built, tables, None, how), files };
         #[cfg(feature = "helics")]
         this.federate()?;
@@ -114,7 +115,7 @@ impl Session {
             Trajectory::reopen(&results, checkpoint.trajectory, built.names())?,
         );
         let mut files = Files::new(&plan, settings, results, built.identity.clone())?;
-        let how = (files.settings.executor, pulse);
+        let how = (files.settings.executor, files.settings.real_time.clone(), pulse);
         let mut run = Run::new(plan, built, tables, Some(checkpoint.memory), how);
         run.sampled = checkpoint.sampled;
         files.earlier_seconds = checkpoint.wall_seconds;
@@ -132,6 +133,11 @@ impl Session {
         let [inbound, outbound] = [INBOUND, OUTBOUND].map(|name| (name, HEADER));
         let records = results.tables([inbound, outbound])?;
         self.run.federate(Some(results.dir()), records)
+    }
+
+    /// Changes the speed of a run that follows the wall clock, also while it goes on.
+    pub fn control(&self) -> Option<Control> {
+        self.run.pacer.as_ref().map(|pacer| pacer.control.clone())
     }
 
     /// The run with an earlier beginning: what was set up before it counts as its wall time.
@@ -344,6 +350,10 @@ impl Files {
             seconds_per_kind,
             units_per_kind,
             executor: self.executor(run),
+            real_time: run.pacer.as_ref().map(|p| {
+                let name = |kind| run.stopwatch.name(kind, &run.sim, &run.plan.units);
+                p.punctuality(run.stopwatch.longest(&run.sim, &run.plan.units), name)
+            }),
         }
     }
 

@@ -1,5 +1,5 @@
 //! Dead reckoning as a line of a connection.
-use super::{folder, library::Results, superdense};
+use super::{folder, good, json, library::Results, read, superdense};
 use std::fs;
 
 fn result(run: &Results, name: &str) -> f64 {
@@ -23,6 +23,38 @@ fn stations_stay_within_the_band() {
     let held = result(&run, "off_held");
     assert!((held - 0.0099).abs() < 1e-4, "{held}");
     assert!(result(&run, "updates_linear") * 5.0 <= 20.0 / 4.7e-3);
+}
+
+/// A run that is stopped and resumed gives the trace of one that is not.
+#[cfg(unix)]
+#[test]
+fn a_resumed_run_is_equal() {
+    let dir = folder("dead-reckoning-resumed");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/library/continuous/dead_reckoning.toml");
+    good(&dir, &format!("run {file} --quiet --out whole"));
+    // A run at the pace of the clock is stopped by Ctrl-C after a while.
+    let mut run = super::command(&dir, &format!("run {file} --quiet --out parts --real-time 10"))
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    assert!(
+        std::process::Command::new("kill")
+            .args(["-INT", &run.id().to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    good(&dir, "resume parts --quiet");
+    for name in ["events.csv", "samples.csv", "trajectory.csv", "summary.json"] {
+        assert_eq!(
+            read(&dir, &format!("whole/{name}")),
+            read(&dir, &format!("parts/{name}")),
+            "{name}"
+        );
+    }
+    let told = json(&read(&dir, "parts/performance.json"));
+    assert_eq!(told["real_time"]["speed"], 10.0, "the pace is kept");
 }
 
 /// Mistakes in the line are told with what to write.

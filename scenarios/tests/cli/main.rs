@@ -29,6 +29,7 @@ mod plots;
 mod policies;
 mod power_window;
 mod quantised;
+mod real_time;
 mod release;
 mod report;
 mod reproduce;

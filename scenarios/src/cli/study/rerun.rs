@@ -59,6 +59,7 @@ pub(super) fn rerun(console: &Console, options: &RerunOptions) -> Done {
         out: options.out.clone().unwrap_or_else(|| options.dir.join(name)),
         event_list: EventListKind::default(),
         executor: Executor::default(),
+        real_time: None,
         checkpoint_every: None,
         ties: None,
         trajectory: Format::default(),

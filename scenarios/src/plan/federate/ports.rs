@@ -98,6 +98,7 @@ pub(in crate::plan) fn insert(tree: &mut Tree, decl: &FederateDecl, session: &Se
         index: None,
         span: decl.span.clone(),
         hidden: true,
+        wcet: None,
         links: Vec::new(),
     });
     let top = &mut tree.groups[0];

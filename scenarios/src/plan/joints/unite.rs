@@ -291,6 +291,8 @@ fn insert(
         index: None,
         span: span.clone(),
         hidden: false,
+        // One solver does what each of them would do.
+        wcet: parts.iter().filter_map(|p| tree.parts[*p as usize].wcet).reduce(|a, b| a + b),
         links: Vec::new(),
     });
 }
