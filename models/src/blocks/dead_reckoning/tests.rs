@@ -43,7 +43,7 @@ fn updates_come_where_the_model_leaves_the_band() {
     ] {
         let bench = run(&format!("band = 0.01, order = {order}"), "", "");
         let sent = times(&bench, "d.sent");
-        // What the sum says before it has heard both is told, too, at 0 s.
+        // The sum says something before it has heard both, which is told, too, at 0 s.
         let sent: Vec<f64> =
             [0.0].into_iter().chain(sent.into_iter().filter(|t| *t > 0.0)).collect();
         assert_eq!(sent.len(), count, "order {order}");
