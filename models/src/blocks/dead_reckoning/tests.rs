@@ -84,7 +84,7 @@ fn a_loss_ends_with_the_next_update() {
     let worst = largest(&bench, "r.y", right.into_iter());
     assert!((0.0099..=0.01 + 2e-10).contains(&worst), "{worst} where nothing was lost");
     let worst = largest(&bench, "r.y", wrong.into_iter());
-    assert!((0.02..0.06).contains(&worst), "{worst} where an update was lost");
+    assert!((0.05..0.08).contains(&worst), "{worst} where an update was lost");
 }
 
 /// Updates come 50 ms late. A receiver that knows it goes on from where the model was; one that does not is late.
@@ -117,5 +117,5 @@ fn jumps_are_told_at_their_instant() {
     let bench = Bench::run(text, 5.0);
     let jumps: Vec<String> =
         bench.signal("d.y").into_iter().filter(|s| !s.starts_with("0@")).collect();
-    assert_eq!(jumps, ["1@3 Jump [0.5] left 0", "3@3 Jump [2.0] left 0.5"]);
+    assert_eq!(jumps, ["1@2 Jump [0.5] left 0", "3@2 Jump [2.0] left 0.5"]);
 }
