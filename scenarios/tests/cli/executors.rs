@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 /// Scenarios that need not run to their end to be equal; closely coupled units gain nothing by
 /// workers.
-const SHORTER: [(&str, &str); 8] = [
+const SHORTER: [(&str, &str); 9] = [
     ("queue", "20s"),
     ("two_masses", "5s"),
     ("s4a", "2s"),
@@ -13,6 +13,7 @@ const SHORTER: [(&str, &str); 8] = [
     ("000_interrupted", "2s"),
     ("001_pendulum", "20ms"),
     ("power_window", "1.3s"),
+    ("c11_units", "0.35s"),
 ];
 
 /// Scenarios below a folder.
