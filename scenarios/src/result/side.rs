@@ -41,7 +41,7 @@ pub(super) struct Seen {
 /// of what it was for sums only, and then of what it is.
 pub(super) const ROUNDING: f64 = 1e-11;
 /// The share of the largest difference so far that sums may have left of it as rounding.
-const LEFT: f64 = 1e-14;
+const LEFT: f64 = 4.0 * f64::EPSILON;
 /// A difference below this share of the largest one so far may be one of values that have decayed.
 const NEAR: f64 = 1e-9;
 /// A tick, in the parts of it by which it may precede an event.
