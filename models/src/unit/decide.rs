@@ -250,11 +250,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let (now, mut carried) = (self.scratch.vars.clone(), self.state.starting.clone());
             let given = carried.len();
             self.carry(&mut carried);
-            let (mut place, first) = (0, self.scene.dims.first_side());
-            carried.retain(|&(k, before)| {
-                place += 1;
-                place <= given || now[first + usize::from(k)] != before
-            });
+            let (added, first) = (carried.split_off(given), self.scene.dims.first_side());
+            carried.extend(added.into_iter().filter(|s| now[first + usize::from(s.0)] != s.1));
             (self.state.starting, self.scratch.vars) = (carried, now);
         }
     }
