@@ -34,7 +34,7 @@ use superdense_kernel::{
 /// Coefficients of a segment of the highest order, 12.
 const MOST: i64 = 12;
 
-/// What leaves the sender.
+/// The messages of a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Sends {
     /// The model begins anew from the signal.
@@ -51,7 +51,7 @@ struct Reckoner {
     law: Law,
     u: Option<Held>,
     model: Option<Model>,
-    /// What is sent next.
+    /// The next message.
     next: Option<Sends>,
     /// The value of the model before it began anew, for the left limit.
     left: f64,

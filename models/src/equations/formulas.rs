@@ -176,7 +176,7 @@ impl Formulas {
         }
     }
 
-    /// What a name stands for.
+    /// The symbol of a name.
     pub(super) fn symbol(&self, name: &str) -> Option<Symbol> {
         self.scope.lookup(name)
     }

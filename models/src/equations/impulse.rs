@@ -21,13 +21,13 @@ pub(super) fn rate(k: usize) -> VarId {
 pub(super) struct Constraint {
     /// The eliminated state.
     pub state: VarId,
-    /// What is zero, when it was eliminated.
+    /// The constraint when it was eliminated: a sum that is zero.
     pub zero: Sum,
 }
 
 /// How states that remain answer to the jump of a constraint.
 pub(super) struct Jump {
-    /// What is zero, and jumps; over the variables as they were before elimination.
+    /// The constraint, a sum that is zero and jumps, over the variables as they were before elimination.
     zero: Expr,
     /// States by name, with the shares of the jump that they take.
     shares: Vec<(String, Expr)>,
@@ -111,7 +111,7 @@ fn jumps_by(expr: &Expr, moves: &dyn Fn(VarId) -> bool) -> bool {
 }
 
 impl Jump {
-    /// What an event that gives `targets` new `values` adds to states, by their places.
+    /// The shares that an event adds to states, by their places, where it gives `targets` new `values`.
     fn added(
         &self,
         joined: &Joined,

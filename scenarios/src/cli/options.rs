@@ -129,7 +129,7 @@ pub(super) struct RunOptions {
     /// as "1, 10 @ 2 s". Never changes results; how late instants were is in `performance.json`.
     #[arg(long, value_name = "ALPHA", value_parser = speeds, conflicts_with_all = ["verify", "tighten", "ties"])]
     pub real_time: Option<Speeds>,
-    /// What happens where an instant is ready later than `--late` allows.
+    /// The policy for instants that are ready later than `--late` allows.
     #[arg(long, value_enum, default_value_t, requires = "real_time")]
     pub overrun: Overrun,
     /// How late an instant may be.

@@ -22,7 +22,7 @@ const NAP: Duration = Duration::from_millis(20);
 /// The system wakes a thread up later than it asked for by about this.
 const BRISK: Duration = Duration::from_micros(150);
 
-/// What happens when an instant is later than is allowed.
+/// The policy for instants that are later than is allowed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Overrun {
@@ -40,7 +40,7 @@ pub enum Overrun {
 pub struct RealTime {
     /// Simulated seconds per second of wall time, each from a simulated time in seconds on; the first from 0.
     pub speeds: Vec<(f64, f64)>,
-    /// What happens when an instant is late.
+    /// The policy for instants that are late.
     pub overrun: Overrun,
     /// How much later than its wall time an instant may be ready, in seconds.
     pub late: f64,
@@ -66,7 +66,7 @@ impl Control {
 pub struct Punctuality {
     /// Simulated seconds per second of wall time at the end.
     pub speed: f64,
-    /// What happened to instants that were late.
+    /// The policy for instants that were late.
     pub overrun: Overrun,
     /// From when on an instant was late, in seconds.
     pub late: f64,

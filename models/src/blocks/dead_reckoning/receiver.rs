@@ -26,7 +26,7 @@ struct Receiver {
     /// How long ago what comes was sent.
     delay: i64,
     model: Model,
-    /// What is to be sent.
+    /// The flag of the message that is due.
     flag: Option<Flag>,
     left: f64,
     /// A state has come.
