@@ -127,6 +127,7 @@ pub(crate) fn write(py: Python<'_>, wanted: Wanted, out: PathBuf, force: bool) -
         overrides: wanted.overrides(),
         out: out.clone(),
         event_list: Default::default(),
+        real_time: None,
         executor,
         checkpoint_every: None,
         ties: None,
