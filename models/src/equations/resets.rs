@@ -45,7 +45,7 @@ impl Events<'_> {
             }
         }
         if let Some(joined) = &d.joined {
-            joined.divide(&self.formulas, &mut targets, &mut values);
+            joined.divide(self.formulas, &mut targets, &mut values);
         }
         for (name, p) in entries(r, emit, "emit") {
             let port = d.event_outputs.iter().position(|n| n.value == name.value);
