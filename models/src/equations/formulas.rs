@@ -166,7 +166,7 @@ impl Formulas {
     fn follow(&mut self, d: &Declared<'_>) {
         let Some(joined) = &d.joined else { return };
         for (name, expr) in &joined.explicit {
-            let expr = joined.renumbered(expr, |name| self.variable(name));
+            let expr = joined.renumbered(expr, |name| self.variable(name).map(Symbol::Var));
             let symbol = match expr.as_constant() {
                 Some(value) => Symbol::Const(value),
                 None => Symbol::Var(VarId(HELPERS + self.helpers.len() as u32)),
@@ -284,7 +284,7 @@ impl Formulas {
     /// Residuals of algebraic variables: those that elimination left, where there was one.
     pub(super) fn residuals(&mut self, r: &mut Reader<'_>, d: &Declared<'_>) -> Vec<Expr> {
         let Some(joined) = &d.joined else { return self.rates(r, d, true) };
-        let here = |z: &Expr| joined.renumbered(z, |name| self.variable(name));
+        let here = |z: &Expr| joined.renumbered(z, |name| self.variable(name).map(Symbol::Var));
         let all: Vec<Expr> = joined.residuals.iter().map(here).collect();
         all.iter().map(|z| self.still(r, &(0..0), z, None)).collect()
     }

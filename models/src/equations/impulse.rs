@@ -7,7 +7,7 @@
 //! much of the jump it takes is how much its rate changes with the rate of what jumps in the constraint: the equations of
 //! connected units are linear in rates, and an impulse is a rate beyond all others.
 use super::{formulas::Formulas, joined::Joined};
-use crate::maths::expr::{Expr, Node, Op, Sum, Symbol, VarId};
+use crate::maths::expr::{Expr, Node, Sum, VarId};
 
 /// From here on variables stand for the rates at which constraints jump.
 const RATES: u32 = 1 << 27;
@@ -88,23 +88,7 @@ fn jumps_by(expr: &Expr, moves: &dyn Fn(VarId) -> bool) -> bool {
             Node::Var(v) => moves(*v),
             other => other.operands().iter().any(|a| moving[*a as usize]),
         };
-        let jumps = match node {
-            Node::Call(op, _) => matches!(
-                op,
-                Op::Sign
-                    | Op::Step
-                    | Op::Floor
-                    | Op::Ceil
-                    | Op::Round
-                    | Op::Trunc
-                    | Op::Mod
-                    | Op::Less
-                    | Op::LessEq
-                    | Op::Equal
-                    | Op::NotEqual
-            ),
-            _ => false,
-        };
+        let jumps = matches!(node, Node::Call(op, _) if op.jumps());
         found |= jumps && moving[k];
     }
     found
@@ -118,20 +102,20 @@ impl Jump {
         formulas: &Formulas,
         (targets, values): (&[usize], &[Expr]),
     ) -> Vec<(usize, Expr)> {
-        let before = joined.in_scope(&self.zero, formulas);
-        let new = targets.iter().zip(values).map(|(v, x)| (VarId(*v as u32), x));
-        let new: Vec<(VarId, &Expr)> = new.filter(|(v, _)| before.vars().contains(v)).collect();
+        let here = |expr: &Expr| joined.renumbered(expr, |name| formulas.symbol(name));
+        let before = here(&self.zero);
+        let (read, discrete) = (before.vars(), formulas.dims.first_discrete());
         // States that the event sets as well have their own new values: only discrete values jump in the constraint.
-        let discrete = formulas.dims.first_discrete();
-        let new: Vec<_> = new.into_iter().filter(|(v, _)| v.0 as usize >= discrete).collect();
+        let jumps = |(v, _): &(VarId, &Expr)| v.0 as usize >= discrete && read.contains(v);
+        let new = targets.iter().zip(values).map(|(v, x)| (VarId(*v as u32), x));
+        let new: Vec<(VarId, &Expr)> = new.filter(jumps).collect();
         if new.is_empty() {
             return Vec::new();
         }
         let after = before.substitute(&new);
         let share = |(name, share): &(String, Expr)| {
             let place = formulas.targets.get(name).copied()?;
-            let share = joined.in_scope(share, formulas);
-            let by = [("share", &share), ("after", &after), ("before", &before)];
+            let by = [("share", &here(share)), ("after", &after), ("before", &before)];
             Some((place, formulas.without_helpers(&Expr::of("share*(after - before)", &by))))
         };
         self.shares.iter().filter_map(share).collect()
@@ -139,16 +123,6 @@ impl Jump {
 }
 
 impl Joined {
-    /// An expression over the variables as they were before elimination, in terms of those of the unit.
-    fn in_scope(&self, expr: &Expr, formulas: &Formulas) -> Expr {
-        let symbol = |old: &VarId| match formulas.symbol(self.name(*old)?)? {
-            Symbol::Var(v) => Some((*old, Expr::var(v))),
-            Symbol::Const(c) => Some((*old, Expr::constant(c))),
-        };
-        let pairs: Vec<(VarId, Expr)> = expr.vars().iter().filter_map(symbol).collect();
-        expr.substitute(&pairs.iter().map(|(old, new)| (*old, new)).collect::<Vec<_>>())
-    }
-
     /// Lets states take their shares of jumps of constraints in an event that gives `targets` new `values`.
     pub(super) fn divide(
         &self,
@@ -159,16 +133,13 @@ impl Joined {
         let given = (targets.clone(), values.clone());
         for jump in &self.jumps {
             for (place, added) in jump.added(self, formulas, (&given.0, &given.1)) {
-                match targets.iter().position(|target| *target == place) {
-                    Some(k) => {
-                        values[k] = Expr::of("x + added", &[("x", &values[k]), ("added", &added)]);
-                    }
-                    None => {
-                        let x = Expr::var(VarId(place as u32));
-                        targets.push(place);
-                        values.push(Expr::of("x + added", &[("x", &x), ("added", &added)]));
-                    }
-                }
+                let known = targets.iter().position(|target| *target == place);
+                let k = known.unwrap_or_else(|| {
+                    targets.push(place);
+                    values.push(Expr::var(VarId(place as u32)));
+                    targets.len() - 1
+                });
+                values[k] = Expr::of("x + added", &[("x", &values[k]), ("added", &added)]);
             }
         }
     }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     kinds::{Located, Param, ParamError},
-    maths::expr::{Expr, Names, Sum, VarId},
+    maths::expr::{Expr, Names, Sum, Symbol, VarId},
     solve::equations::Dims,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -45,16 +45,17 @@ pub(super) struct Joined {
 }
 
 impl Joined {
-    /// An expression over the variables that `of` finds by name.
-    pub(super) fn renumbered(&self, expr: &Expr, of: impl Fn(&str) -> Option<VarId>) -> Expr {
-        let pair = |old: &VarId| Some((*old, Expr::var(of(self.names.get(old.0 as usize)?)?)));
+    /// An expression over the symbols that `of` finds by name.
+    pub(super) fn renumbered(&self, expr: &Expr, of: impl Fn(&str) -> Option<Symbol>) -> Expr {
+        let pair = |old: &VarId| {
+            let new = match of(self.names.get(old.0 as usize)?)? {
+                Symbol::Var(v) => Expr::var(v),
+                Symbol::Const(c) => Expr::constant(c),
+            };
+            Some((*old, new))
+        };
         let pairs: Vec<(VarId, Expr)> = expr.vars().iter().filter_map(pair).collect();
         expr.substitute(&pairs.iter().map(|(old, new)| (*old, new)).collect::<Vec<_>>())
-    }
-
-    /// The name of a variable as it was numbered before elimination.
-    pub(super) fn name(&self, v: VarId) -> Option<&str> {
-        self.names.get(v.0 as usize).map(String::as_str)
     }
 
     pub(super) fn eliminates(&self, name: &str) -> bool {

@@ -136,7 +136,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
     /// The expression with its switching functions held still; they are looked at in all modes, or
     /// `only` in this one.
     pub fn freeze(&mut self, expr: &Expr, only: Option<f64>) -> Expr {
-        let switches = |node: &Node| matches!(node, Node::Call(op, _) if SWITCHES.contains(op));
+        let switches = |node: &Node| matches!(node, Node::Call(op, _) if switches(*op));
         let bare = |node: &Node| matches!(node, Node::Call(Op::Noevent, _));
         if !expr.nodes().iter().any(|node| switches(node) || bare(node)) {
             return expr.clone();
@@ -197,7 +197,7 @@ impl<M: Fn(VarId) -> bool> Freezer<M> {
             // Its condition stands still, or has been held still.
             Op::Select => return (graph.select(a, b, c), moving),
             Op::And | Op::Or | Op::Not => false,
-            _ => !moving || !SWITCHES.contains(&op),
+            _ => !moving || !switches(op),
         };
         if still || matches!(op, Op::And | Op::Or | Op::Not) {
             return (graph.call(op, [a, b, c]), moving);
@@ -409,12 +409,10 @@ fn looked_at(nodes: &[Node]) -> Vec<bool> {
     looked_at
 }
 
-/// Operations that have a kink or a jump.
-#[rustfmt::skip]
-const SWITCHES: [Op; 14] = [
-    Op::Less, Op::LessEq, Op::Equal, Op::NotEqual, Op::Min, Op::Max, Op::Abs, Op::Sign, Op::Step, Op::Floor, Op::Ceil,
-    Op::Trunc, Op::Round, Op::Mod,
-];
+/// Whether an operation has a kink or a jump.
+fn switches(op: Op) -> bool {
+    op.jumps() || matches!(op, Op::Min | Op::Max | Op::Abs)
+}
 
 #[cfg(test)]
 mod tests {

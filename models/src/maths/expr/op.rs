@@ -69,6 +69,15 @@ pub enum Op {
 }
 
 impl Op {
+    /// Whether its value jumps somewhere while its operands move; one that has kinks only does not.
+    pub fn jumps(self) -> bool {
+        use Op::*;
+        matches!(
+            self,
+            Less | LessEq | Equal | NotEqual | Sign | Step | Floor | Ceil | Trunc | Round | Mod
+        )
+    }
+
     /// How many operands it reads.
     pub fn arity(self) -> usize {
         use Op::*;
