@@ -507,12 +507,14 @@ impl Reads {
         Self { ports, cuts, reductions, span: None, looking: Vec::new() }
     }
 
+    /// The span of cuts, if it is the one around an instant.
+    fn around(&self, at: Moment) -> Option<(Moment, Option<Moment>)> {
+        self.span.filter(|(begin, end)| *begin < at && end.is_none_or(|end| at < end))
+    }
+
     /// The cut behind an instant.
     fn next_cut(&self, at: Moment) -> Option<Moment> {
-        if let Some((begin, end)) = self.span
-            && begin < at
-            && end.is_none_or(|end| at < end)
-        {
+        if let Some((_, end)) = self.around(at) {
             return end;
         }
         self.cuts.iter().map(|&cut| Moment::at(cut)).find(|cut| *cut > at)
@@ -520,10 +522,7 @@ impl Reads {
 
     /// Looks up which reductions an interval counts for that begins here, and tells whether a cut may lie here.
     fn look(&mut self, results: &Results, from: Moment) -> bool {
-        if let Some((begin, end)) = self.span
-            && begin < from
-            && end.is_none_or(|end| from < end)
-        {
+        if self.around(from).is_some() {
             return false;
         }
         let all = &results.reductions;
