@@ -327,28 +327,37 @@ mod tests {
     }
 
     /// Each of five instants is 20 ms late by itself, 10 ms after the one before. Who catches up is late by the sum, who
-    /// slips by 20 ms each time, and who stops is told so at the first one.
+    /// slips by each one's own, and who stops is told so at the first one. How long sleeps took is measured.
     #[test]
     fn what_is_late_follows_the_policy() {
+        // What each instant gives, and between which seconds its lateness lies.
         let run = |overrun| {
             let mut p = pacer(&[(0.0, 1.0)], overrun);
-            let mut lates = Vec::new();
+            let (mut lates, mut between) = (Vec::new(), Vec::new());
             for k in 0..5 {
                 let at = 0.01 * f64::from(k);
                 while !p.nap(at, &Pulse::default()) {}
                 std::thread::sleep(Duration::from_millis(20));
+                let due = p.due(at).unwrap();
+                let before = due.elapsed().as_secs_f64();
                 lates.push(p.ready(at, None));
+                between.push([before, due.elapsed().as_secs_f64()]);
             }
-            (p.max, p.overruns, p.slip, lates)
+            assert!(p.overruns == 5 && between.iter().all(|[before, _]| *before >= 0.02));
+            (p, lates, between)
         };
-        let (max, overruns, slip, lates) = run(Overrun::CatchUp);
-        assert!((0.06..0.09).contains(&max) && overruns == 5 && slip == 0.0, "{max} {overruns}");
+        let within = |x: f64, [low, high]: [f64; 2]| low - 1e-9 <= x && x <= high + 1e-9;
+        let most = |all: &[[f64; 2]]| {
+            all.iter().fold([0.0f64; 2], |m, b| [m[0].max(b[0]), m[1].max(b[1])])
+        };
+        let (p, lates, between) = run(Overrun::CatchUp);
+        assert!(within(p.max, most(&between)) && p.max >= 0.06 && p.slip == 0.0, "{p:?}");
         assert_eq!(lates, [None; 5]);
-        let (max, overruns, slip, _) = run(Overrun::Slip);
-        assert!((0.02..0.05).contains(&max) && overruns == 5, "{max} {overruns}");
-        assert!((0.1..0.2).contains(&slip), "{slip}");
-        let (_, _, _, lates) = run(Overrun::Stop);
-        assert!(lates[0].is_some_and(|late| (0.02..0.05).contains(&late)), "{lates:?}");
+        let (p, _, between) = run(Overrun::Slip);
+        let sum = between.iter().fold([0.0; 2], |s, b| [s[0] + b[0], s[1] + b[1]]);
+        assert!(within(p.max, most(&between)) && within(p.slip, sum), "{p:?} {between:?}");
+        let (_, lates, between) = run(Overrun::Stop);
+        assert!(lates[0].is_some_and(|late| within(late, between[0])), "{lates:?} {between:?}");
     }
 
     /// A pause of 100 ms, told by another thread, moves all that follows.
@@ -361,12 +370,18 @@ mod tests {
             std::thread::sleep(Duration::from_millis(100));
             control.set_speed(2.0);
         });
-        let begun = Instant::now();
+        let begun = p.origin.unwrap();
         while !p.nap(0.1, &Pulse::default()) {}
         let wall = begun.elapsed().as_secs_f64();
-        assert_eq!(p.ready(0.1, None), None);
+        let due = p.due(0.1).unwrap();
+        p.ready(0.1, None);
+        let late = due.elapsed().as_secs_f64();
         thread.join().unwrap();
-        assert!((0.15..0.2).contains(&wall), "{wall}");
-        assert!((0.09..0.15).contains(&p.paused), "{}", p.paused);
+        // Half of 0.1 s behind the pause, at the speed of 2, but for what went by at the speed of 1 before it.
+        let before = 2.0 * ((due - begun).as_secs_f64() - p.paused - 0.05);
+        assert!((-1e-6..=2.0 * wall).contains(&before), "{before} of {wall}");
+        assert!(before + p.paused >= 0.1 - 1e-6 && p.paused <= wall, "{} of {wall}", p.paused);
+        assert!(wall + 0.5 * before >= 0.15 - 1e-6, "{wall}");
+        assert!(p.max <= late && p.overruns == u64::from(p.max > 0.01), "{p:?}");
     }
 }
