@@ -1,24 +1,26 @@
 //! Systems that are drawn from parts with connectors, against equations that were worked out by hand, closed forms
 //! and independent references.
 use super::library::{Results, number};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// The folder of a scenario text, in `NAME.toml`, which includes the libraries of parts.
+fn written(name: &str, text: &str) -> PathBuf {
+    let folder = super::folder(&format!("connectors-{name}"));
+    let parts = Path::new(env!("CARGO_MANIFEST_DIR")).join("parts");
+    let text = text.replace("PARTS", &parts.display().to_string());
+    std::fs::write(folder.join(format!("{name}.toml")), text).expect("a file");
+    folder
+}
 
 /// Runs a scenario text beside the libraries of parts.
 fn run(name: &str, text: &str) -> Results {
-    let folder = super::folder(&format!("connectors-{name}"));
-    let parts = Path::new(env!("CARGO_MANIFEST_DIR")).join("parts");
-    let file = folder.join(format!("{name}.toml"));
-    std::fs::write(&file, text.replace("PARTS", &parts.display().to_string())).expect("a file");
+    let file = written(name, text).join(format!("{name}.toml"));
     Results::of(&file.display().to_string(), &["--trajectory", "none"])
 }
 
 fn samples(results: &Results) -> Vec<Vec<f64>> {
     let row = |row: &Vec<String>| row.iter().map(|text| number(text)).collect();
     results.rows("samples.csv").iter().map(row).collect()
-}
-
-fn result(results: &Results, name: &str) -> f64 {
-    results.summary()["results"][name].as_f64().expect("a number")
 }
 
 /// The largest difference of two columns.
@@ -316,20 +318,16 @@ fn jumps_of_sources_divide_as_charge_is_kept() {
     for method in ["rk45", "rodas", "taylor", "closed", "auto"] {
         let text = by_events.replace("SOLVER", &format!("method = '{method}'"));
         let results = run(&format!("divider-{method}"), &text);
-        close(result(&results, "up"), up, 1e-6, &format!("{method}, 1 ms after 10 V"));
-        close(result(&results, "other"), 10.0 - up, 1e-6, &format!("{method}, beside it"));
-        close(result(&results, "end"), end, 1e-6, &format!("{method}, 1 ms after 4 V"));
+        close(results.result("up"), up, 1e-6, &format!("{method}, 1 ms after 10 V"));
+        close(results.result("other"), 10.0 - up, 1e-6, &format!("{method}, beside it"));
+        close(results.result("end"), end, 1e-6, &format!("{method}, 1 ms after 4 V"));
     }
     let switched = text
         .replace("SOLVER\n", "")
         .replace("DISCRETE", "")
         .replace("- U'", "- (if t < 0.001 then 0 else 10)'")
         .replace("EVENTS", "");
-    let folder = super::folder("connectors-switched");
-    let parts = Path::new(env!("CARGO_MANIFEST_DIR")).join("parts");
-    let switched = switched.replace("PARTS", &parts.display().to_string());
-    std::fs::write(folder.join("switched.toml"), switched).expect("a file");
-    let output = super::superdense(&folder, "check switched.toml");
+    let output = super::superdense(&written("switched", &switched), "check switched.toml");
     let told = String::from_utf8_lossy(&output.stderr).into_owned()
         + &String::from_utf8_lossy(&output.stdout);
     assert!(told.contains("by a constraint that jumps"), "{told}");
@@ -384,8 +382,8 @@ fn events_are_those_of_parts() {
         [("-0.2", 1e-5), ("0", 1e-5), ("0.25", 0.25), ("1", 0.9999), ("1.2", 0.9999)]
     {
         let results = run(&format!("duty-{duty}"), &text.replace("DUTY", duty));
-        close(result(&results, "mean"), mean, 2e-4, &format!("duty {duty}"));
-        let (open, all) = (result(&results, "open"), result(&results, "all"));
+        close(results.result("mean"), mean, 2e-4, &format!("duty {duty}"));
+        let (open, all) = (results.result("open"), results.result("all"));
         let rows = results.rows("events.csv");
         let listed = rows.iter().filter(|row| row[2] == "sw/part" && row[3] == "open").count();
         assert_eq!((open, all), (listed as f64, rows.len() as f64), "duty {duty}");

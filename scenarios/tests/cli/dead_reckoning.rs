@@ -2,12 +2,6 @@
 use super::{folder, good, json, library::Results, read, superdense};
 use std::fs;
 
-fn result(run: &Results, name: &str) -> f64 {
-    let value = &run.summary()["results"][name];
-    let value = value.get("value").unwrap_or(value);
-    value.as_f64().unwrap_or_else(|| panic!("{name} is {value}"))
-}
-
 /// Nobody is further from the vehicle than the band. Numbers of updates are those of an independent calculation; periodic
 /// values that are as exact take 4220.
 #[test]
@@ -16,13 +10,13 @@ fn stations_stay_within_the_band() {
     for (name, updates, off) in
         [("linear", 208.0, 0.01), ("curved", 97.0, 0.01), ("known", 1.0, 0.0)]
     {
-        assert_eq!(result(&run, &format!("updates_{name}")), updates, "{name}");
-        let found = result(&run, &format!("off_{name}"));
+        assert_eq!(run.result(&format!("updates_{name}")), updates, "{name}");
+        let found = run.result(&format!("off_{name}"));
         assert!((found - off).abs() < 2e-6, "{name}: {found}");
     }
-    let held = result(&run, "off_held");
+    let held = run.result("off_held");
     assert!((held - 0.0099).abs() < 1e-4, "{held}");
-    assert!(result(&run, "updates_linear") * 5.0 <= 20.0 / 4.7e-3);
+    assert!(run.result("updates_linear") * 5.0 <= 20.0 / 4.7e-3);
 }
 
 /// A run that is stopped and resumed gives the trace of one that is not.

@@ -57,6 +57,13 @@ impl Results {
         serde_json::from_str(&self.text("summary.json")).expect("a summary")
     }
 
+    /// A result by name, with or without an interval.
+    pub(super) fn result(&self, name: &str) -> f64 {
+        let value = &self.summary()["results"][name];
+        let value = value.get("value").unwrap_or(value);
+        value.as_f64().unwrap_or_else(|| panic!("{name} is {value}"))
+    }
+
     pub(super) fn hash(&self) -> String {
         self.summary()["trace_hash"].as_str().expect("a hash").to_owned()
     }

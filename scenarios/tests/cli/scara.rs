@@ -4,16 +4,9 @@
 //! its limit and leaves it, and where the way-points of the planned trajectory are.
 use super::library::{Results, number};
 
-/// Number by name, in `results`.
-fn result(run: &Results, name: &str) -> f64 {
-    let value = &run.summary()["results"][name];
-    let value = value.get("value").unwrap_or(value);
-    value.as_f64().unwrap_or_else(|| panic!("{name} is {value}"))
-}
-
 #[track_caller]
 fn close(run: &Results, name: &str, expected: f64, tolerance: f64) {
-    let found = result(run, name);
+    let found = run.result(name);
     assert!(
         (found - expected).abs() <= tolerance,
         "{name} = {found}, not {expected} ± {tolerance:e}"
@@ -198,7 +191,7 @@ fn integration_makes_tracking_exact() {
         close(&pd, name, with_pd, 3e-8);
         close(&pid, name, with_pid, 3e-8);
     }
-    let ratio = |name| result(&pid, name).abs() / result(&pd, name).abs();
+    let ratio = |name| pid.result(name).abs() / pd.result(name).abs();
     assert!(ratio("e2_late") <= 0.2 && ratio("e2_constant") <= 0.2 && ratio("e1_way") <= 0.2);
     assert!(
         (0.05..0.15).contains(&ratio("e1_most")),
