@@ -1,4 +1,6 @@
 //! Scenario files for Superdense: reading, planning, running and reporting.
+#[doc(hidden)]
+pub mod cli;
 pub mod compare;
 pub mod diagnostics;
 pub mod document;

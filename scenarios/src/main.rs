@@ -1,6 +1,4 @@
-//! The command line of Superdense.
-mod cli;
-
+//! The command line of Superdense. It stands in the library, which is compiled in parallel units.
 fn main() -> std::process::ExitCode {
-    cli::main()
+    superdense::cli::main()
 }

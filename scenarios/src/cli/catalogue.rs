@@ -3,8 +3,8 @@ use super::{
     Done,
     report::{Console, Stop, columns},
 };
+use crate::{kinds::kinds, plan::usual_ports};
 use serde_json::{Value as Json, json};
-use superdense::{kinds::kinds, plan::usual_ports};
 use superdense_models::{
     kinds::{ParamSpec, ParamType, PortKind, PortSpec, UnitKind},
     maths::expr::nearest,
@@ -32,7 +32,7 @@ fn unknown(name: &str) -> String {
 
 fn brief(kind: &dyn UnitKind) -> String {
     let rows: Vec<_> = public(kind).map(row).collect();
-    let (name, summary, ports) = (kind.name(), kind.summary(), superdense::schema::ports(kind));
+    let (name, summary, ports) = (kind.name(), kind.summary(), crate::schema::ports(kind));
     format!("{name}: {summary}\n  {ports}\n{}", columns(&rows, &[]))
 }
 
@@ -55,7 +55,7 @@ fn plain(doc: &str) -> String {
 /// Prints the JSON schema of scenario files; it is JSON with and without `--json`.
 pub(super) fn schema(console: &Console) -> Done {
     if !console.quiet || console.json {
-        console.object(&superdense::schema::schema());
+        console.object(&crate::schema::schema());
     }
     Ok(())
 }

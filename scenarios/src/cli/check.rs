@@ -6,8 +6,8 @@ use super::{
     report::{Console, columns},
     stability::stability,
 };
+use crate::{load_with_graph, output::directory};
 use serde_json::json;
-use superdense::{load_with_graph, output::directory};
 
 /// `superdense check FILE`.
 pub(super) fn check(console: &Console, check: &CheckOptions) -> Done {

@@ -3,9 +3,9 @@ use super::{
     Done,
     report::{Console, Stop, columns},
 };
+use crate::{compare, output::explained, report};
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use superdense::{compare, output::explained, report};
 
 /// What `superdense compare A B` was told beside the runs.
 pub(super) struct Comparing {

@@ -3,7 +3,7 @@ use super::{
     options::CheckOptions,
     report::{Stop, columns},
 };
-use superdense::{
+use crate::{
     load,
     run::{
         demand::{self, Demand},

@@ -4,15 +4,15 @@ use super::{
     options::PlanOptions,
     report::{Console, Stop, columns},
 };
+use crate::{
+    Plan, load,
+    run::{federation, pulse::Pulse},
+};
 use clap::Subcommand;
 use serde_json::json;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
-};
-use superdense::{
-    Plan, load,
-    run::{federation, pulse::Pulse},
 };
 use superdense_adapters::helics::Federation;
 

@@ -1,8 +1,8 @@
 //! `check --graph`: who depends on whom, as text, JSON and for Graphviz.
 use super::report::columns;
+use crate::plan::graph::{Graph, Loop, Node};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
-use superdense::plan::graph::{Graph, Loop, Node};
 use superdense_models::kinds::{PortKind, feed_through::Passing};
 
 /// Conditions that never change, and loops, each with its remedy.
@@ -96,7 +96,7 @@ pub(super) fn object(graph: &Graph) -> Json {
         })
     };
     let name = |u: u32| &graph.units[u as usize].path;
-    let edge = |e: &superdense::plan::graph::Edge| {
+    let edge = |e: &crate::plan::graph::Edge| {
         json!({
             "from": format!("{}.{}", name(e.from.0), e.from.1),
             "to": format!("{}.{}", name(e.to.0), e.to.1),

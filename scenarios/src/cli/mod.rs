@@ -157,7 +157,7 @@ enum Command {
 const STACK: usize = 64 << 20;
 
 /// The program.
-pub(crate) fn main() -> ExitCode {
+pub fn main() -> ExitCode {
     #[cfg(feature = "fmi")]
     if std::env::args_os().nth(1).is_some_and(|a| a == worker::ARGUMENT) {
         return worker::serve();

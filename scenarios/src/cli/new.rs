@@ -3,9 +3,9 @@ use super::{
     Done,
     report::{Console, Stop},
 };
+use crate::output::{OutputError, directory};
 use serde_json::json;
 use std::path::Path;
-use superdense::output::{OutputError, directory};
 
 const STARTER: &str = include_str!("starter.toml");
 
@@ -38,7 +38,7 @@ pub(super) fn write(console: &Console, name: &Path, force: bool) -> Done {
     directory::replace(&file, STARTER.replace("NAME", &title).as_bytes())?;
     let schema = file.with_file_name(SCHEMA);
     if !schema.exists() {
-        directory::replace(&schema, superdense::schema::schema().to_string().as_bytes())?;
+        directory::replace(&schema, crate::schema::schema().to_string().as_bytes())?;
     }
     let name = file.display().to_string();
     // A shell takes a name with spaces apart.

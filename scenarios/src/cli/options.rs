@@ -1,11 +1,6 @@
 //! Options, as written and resolved.
 use super::report::Stop;
-use clap::{
-    Args,
-    builder::{PossibleValuesParser, TypedValueParser},
-};
-use std::path::PathBuf;
-use superdense::{
+use crate::{
     Overrides,
     output::{directory, trajectory::Format},
     plot::Pictures,
@@ -15,6 +10,11 @@ use superdense::{
         real_time::{Overrun, RealTime},
     },
 };
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use std::path::PathBuf;
 use superdense_kernel::event_list::EventListKind;
 use superdense_models::maths::quantity::Quantity;
 

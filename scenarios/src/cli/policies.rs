@@ -1,7 +1,7 @@
 //! `check`: which policies a coupling can have.
 use super::report::columns;
+use crate::plan::policies::{Master, Policy};
 use serde_json::{Value as Json, json};
-use superdense::plan::policies::{Master, Policy};
 
 /// All policies of each group, or only those in use for which something stands in.
 pub(super) fn text(masters: &[Master], all: bool) -> String {

@@ -1,13 +1,13 @@
 //! The output of commands, as text or JSON.
+use crate::{
+    Diagnostics,
+    output::{OutputError, explained},
+    run::Failure,
+};
 use serde_json::{Value as Json, json};
 use std::{
     io::{ErrorKind, IsTerminal, Write},
     sync::OnceLock,
-};
-use superdense::{
-    Diagnostics,
-    output::{OutputError, explained},
-    run::Failure,
 };
 use superdense_kernel::error::RunError;
 
@@ -174,7 +174,7 @@ impl Stop {
             Self::Usage(message) => object["error"] = json!(message),
             Self::Scenario(diagnostics) => {
                 object["error"] = json!("the scenario has mistakes");
-                let mistake = |m: &superdense::diagnostics::Mistake| {
+                let mistake = |m: &crate::diagnostics::Mistake| {
                     let line = diagnostics.line(m);
                     json!({
                         "code": m.code,

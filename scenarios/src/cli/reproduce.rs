@@ -3,12 +3,12 @@ use super::{
     Done,
     report::{Console, Stop},
 };
-use clap::Args;
-use std::path::PathBuf;
-use superdense::{
+use crate::{
     reproduce::{Line, Request, Told, Trouble, number, reproduce as run},
     run::pulse::Pulse,
 };
+use clap::Args;
+use std::path::PathBuf;
 
 /// Options of `reproduce`.
 #[derive(Debug, Args)]

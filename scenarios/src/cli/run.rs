@@ -5,14 +5,7 @@ use super::{
     report::{Console, Stop, columns},
     verify::{self, verify},
 };
-use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::{Value as Json, json};
-use std::{
-    io::IsTerminal,
-    path::{Path, PathBuf},
-    time::Instant,
-};
-use superdense::{
+use crate::{
     Plan, load, load_with_graph,
     output::{
         directory::{self, CHECKPOINT, SUMMARY, VERIFYING},
@@ -26,6 +19,13 @@ use superdense::{
         Failure, Outcome, Progress, Report, Session, Settings, checkpoint::Checkpoint,
         pulse::Pulse, ties, timeline::Timeline,
     },
+};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value as Json, json};
+use std::{
+    io::IsTerminal,
+    path::{Path, PathBuf},
+    time::Instant,
 };
 use superdense_kernel::error::RunError;
 
@@ -295,7 +295,7 @@ pub(super) fn table(
     let mut text = String::new();
     if !report.events.is_empty() {
         let head = ["time / s", "micro", "unit", "event", "kind"].map(str::to_owned).to_vec();
-        let row = |e: &superdense::run::EventRow| {
+        let row = |e: &crate::run::EventRow| {
             vec![
                 e.time.clone(),
                 e.micro.to_string(),
@@ -414,7 +414,7 @@ pub(super) fn object(
 /// `superdense plot DIR`.
 pub(super) fn plot(console: &Console, dir: &Path) -> Done {
     let _held = dir.is_dir().then(|| directory::hold(dir)).transpose()?;
-    let pictures = superdense::plot::draw(dir, Pictures::Png);
+    let pictures = crate::plot::draw(dir, Pictures::Png);
     let pictures = pictures.map_err(|e| Stop::usage(e.to_string()))?;
     let files: Vec<PathBuf> = ["plot.svg", "plot.png"].iter().map(|n| dir.join(n)).collect();
     if let Some(pictures) = &pictures {

@@ -3,8 +3,7 @@ use super::{
     options::CheckOptions,
     report::{Stop, columns},
 };
-use serde_json::{Value as Json, json};
-use superdense::{
+use crate::{
     joint::Switched,
     output::directory,
     plan::Style,
@@ -12,6 +11,7 @@ use superdense::{
     reproduce::number,
     stability::{Coupled, judged},
 };
+use serde_json::{Value as Json, json};
 
 /// Spectral radii of a scenario's coupling.
 pub(super) struct Radii {

@@ -4,16 +4,7 @@ use super::{
     report::{Console, Stop, columns},
     run::left,
 };
-use clap::{Args, Subcommand};
-use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::json;
-use std::{
-    io::IsTerminal,
-    path::{Path, PathBuf},
-    thread,
-    time::Instant,
-};
-use superdense::{
+use crate::{
     output::directory,
     run::pulse::Pulse,
     study::{
@@ -23,6 +14,15 @@ use superdense::{
         ask::Kind,
         conduct::Progress,
     },
+};
+use clap::{Args, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use std::{
+    io::IsTerminal,
+    path::{Path, PathBuf},
+    thread,
+    time::Instant,
 };
 
 mod export;
@@ -226,7 +226,7 @@ fn dry_run(console: &Console, study: &Study, runner: &ScenarioRunner, workers: u
     let time = |runs: f64| runs * seconds / workers as f64;
     let range = |a: String, b: String| if a == b { a } else { format!("{a} to {b}") };
     let runs = |[a, b]: [f64; 2]| range(format!("{a:.0}"), format!("{b:.0}"));
-    let row = |(ask, count): &(&superdense::study::ask::Ask, [f64; 2])| {
+    let row = |(ask, count): &(&crate::study::ask::Ask, [f64; 2])| {
         let about = match ask.kind {
             Kind::Boundary { .. } => "about ",
             Kind::Design { .. } => "",
@@ -254,7 +254,7 @@ fn dry_run(console: &Console, study: &Study, runner: &ScenarioRunner, workers: u
 }
 
 /// Least and most runs of a question; of a search those for one change.
-fn expected(study: &Study, ask: &superdense::study::ask::Ask) -> [f64; 2] {
+fn expected(study: &Study, ask: &crate::study::ask::Ask) -> [f64; 2] {
     let points = match &ask.kind {
         Kind::Design { points, .. } => points.len() as f64,
         Kind::Boundary { over, .. } => study.parameters[*over].points_of_search(),

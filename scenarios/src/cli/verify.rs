@@ -9,10 +9,7 @@ use super::{
     report::{Console, Stop, columns},
     run::{drive, files_in, interrupted, object, plan_of, table},
 };
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-use std::path::{Path, PathBuf};
-use superdense::{
+use crate::{
     Plan,
     output::{
         OutputError,
@@ -28,6 +25,9 @@ use superdense::{
         verify::{FACTORS, SecondFamily, Verification, compare, told},
     },
 };
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::path::{Path, PathBuf};
 use superdense_kernel::time::Resolution;
 
 /// Tightenings that are tried: a tolerance of 1e-6 comes to 1e-14.

@@ -19,7 +19,7 @@ pub(super) struct ExportOptions {
 /// Writes it.
 #[cfg(feature = "parquet")]
 pub(super) fn export(console: &Console, options: &ExportOptions) -> Done {
-    use superdense::{
+    use crate::{
         output::directory,
         study::{RESULTS, parquet},
     };

@@ -4,15 +4,15 @@ use super::super::{
     report::{Console, Stop},
     run,
 };
-use clap::Args;
-use std::path::PathBuf;
-use superdense::{
+use crate::{
     Overrides,
     output::{directory, results::Results, trajectory::Format},
     plot::Pictures,
     run::{Session, Settings, executor::Executor, pulse::Pulse},
     study::{Reader, STORE, ScenarioRunner},
 };
+use clap::Args;
+use std::path::PathBuf;
 use superdense_kernel::event_list::EventListKind;
 
 /// Options of `study rerun`.
