@@ -1,12 +1,15 @@
 //! A federate: it joins, goes from grant to grant, and leaves.
 pub use super::watch::{Interrupted, Launch};
 use super::{
-    clock::{nanoseconds, seconds},
-    data::{Data, Type},
     library::{Held, Joining, Library, LibraryError, Tested, Trouble},
     names::Names,
     owner::{Gone, Owner},
     watch::Watch,
+};
+use crate::federation::{
+    Arrival, Departure, Place,
+    clock::{nanoseconds, seconds},
+    data::{Data, Type},
 };
 use std::{
     path::PathBuf,
@@ -93,37 +96,6 @@ pub struct Taking {
     pub outputs: Vec<Output>,
     /// Endpoints.
     pub endpoints: Vec<Endpoint>,
-}
-
-/// The place of a value that came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
-    /// An input, by its number.
-    Input(usize),
-    /// An endpoint, by its number.
-    Endpoint(usize),
-}
-
-/// A value that came.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Arrival {
-    /// Where.
-    pub place: Place,
-    /// The time at which it was sent, in nanoseconds.
-    pub at: i64,
-    /// The publication or the endpoint that sent it.
-    pub source: String,
-    /// The value.
-    pub data: Data,
-}
-
-/// A value that goes out.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Departure {
-    /// By an output of this number.
-    Value(usize, Data),
-    /// By an endpoint of this number.
-    Message(usize, Vec<u8>),
 }
 
 /// Why a federation failed.

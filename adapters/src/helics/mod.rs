@@ -2,15 +2,12 @@
 //!
 //! [`library`] finds libhelics and calls it, and is the only unsafe code. [`owner`] has the thread that owns the
 //! library; [`watch`] looks after processes and the broker while an answer is waited for. [`federate`] joins,
-//! goes from grant to grant and leaves, and [`names`] knows who the numbers in HELICS' messages are. Values are in
-//! [`data`], times in [`clock`], and records of what came and went in [`record`].
-pub mod clock;
-pub mod data;
+//! goes from grant to grant and leaves, and [`names`] knows who the numbers in HELICS' messages are. Values, times
+//! and records of what came and went are in [`crate::federation`].
 pub mod federate;
 pub mod library;
 mod names;
 mod owner;
-pub mod record;
 mod watch;
 
 pub use federate::{Federation, FederationError};

@@ -1,7 +1,7 @@
 //! The calls of the mosaik protocol to one simulator, and what is served back to it.
 use super::{
     meta::MetaError,
-    wire::{Frame, Wire, WireError, start},
+    wire::{Frame, Request, Wire, WireError, start},
 };
 use crate::child::{Process, StartError};
 use serde_json::{Map, Value as Json, json};
@@ -295,7 +295,7 @@ impl Host {
                 Ok(Frame::Failure(id, content)) if id == asked => {
                     return Err(self.failed(call(), &content));
                 }
-                Ok(Frame::Request(id, name, args)) => self.serve(&id, &name, &args, call)?,
+                Ok(Frame::Request(request)) => self.serve(&request, call)?,
                 Ok(Frame::Result(id, _) | Frame::Failure(id, _)) => {
                     let why = format!("the simulator answered a request {id} that was not made");
                     return Err(HostError::Strange { call: call(), why });
@@ -332,14 +332,9 @@ impl Host {
     }
 
     /// Answers a request of the simulator.
-    fn serve(
-        &mut self,
-        id: &Json,
-        name: &str,
-        args: &[Json],
-        call: &dyn Fn() -> String,
-    ) -> Result<(), HostError> {
-        let help = match name {
+    fn serve(&mut self, request: &Request, call: &dyn Fn() -> String) -> Result<(), HostError> {
+        let Request { id, name, args, .. } = request;
+        let help = match name.as_str() {
             "get_progress" => {
                 let progress = match self.until {
                     0 => 0.0,
@@ -357,7 +352,7 @@ impl Host {
         };
         let text = format!("superdense does not serve {name}: {help}");
         self.reply(2, id, &json!(["NotImplementedError", text]), call)?;
-        Err(HostError::Refused { call: call(), name: name.to_owned(), help })
+        Err(HostError::Refused { call: call(), name: name.clone(), help })
     }
 
     fn reply(

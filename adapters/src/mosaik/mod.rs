@@ -4,6 +4,8 @@
 //! calls of the protocol ([`host`]) know nothing of units. What a scenario says is read in
 //! [`layout`]; [`unit`] is the atomic model, [`begin`] its first moments, and [`kind`] the unit kind `mosaik`.
 //!
+//! The other way round, [`simulator`] lets mosaik be the host of a scenario.
+//!
 //! ```toml
 //! [unit.pv]
 //! kind = "mosaik"
@@ -22,6 +24,7 @@ mod json;
 pub mod kind;
 mod layout;
 mod meta;
+pub mod simulator;
 mod unit;
 mod wire;
 

@@ -1,6 +1,6 @@
 //! Frames of the mosaik protocol over a TCP connection: four bytes of length, most significant first,
 //! then JSON `[type, id, content]`. Every read and write has a deadline.
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use std::{
     io::{ErrorKind, Read, Write},
     net::TcpStream,
@@ -33,12 +33,22 @@ pub(super) enum WireError {
 /// A frame.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Frame {
-    /// The peer asks: number, name, positional arguments.
-    Request(Json, String, Vec<Json>),
+    /// The peer asks.
+    Request(Request),
     /// An answer to our request of that number.
     Result(u64, Json),
     /// A refusal of our request of that number: class, text, and more.
     Failure(u64, Json),
+}
+
+/// A request of the peer.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Request {
+    pub id: Json,
+    pub name: String,
+    /// Positional arguments, and those with names.
+    pub args: Vec<Json>,
+    pub named: Map<String, Json>,
 }
 
 /// A connection.
@@ -83,6 +93,11 @@ impl Wire {
         let frame = parse(&self.came[4..4 + length]);
         self.came.drain(..4 + length);
         frame
+    }
+
+    /// Lets the peer close the connection: one that is closed with words unread is broken for it.
+    pub(super) fn drain(&mut self, deadline: Instant) {
+        while self.receive(deadline).is_ok() {}
     }
 
     /// Reads until so many bytes are there.
@@ -140,9 +155,9 @@ fn parse(bytes: &[u8]) -> Result<Frame, WireError> {
 }
 
 fn request(id: &Json, content: Json) -> Result<Frame, WireError> {
-    let (name, args, _): (String, Vec<Json>, Json) = serde_json::from_value(content)
+    let (name, args, named) = serde_json::from_value(content)
         .map_err(|e| WireError::Malformed(format!("a request that is none: {e}")))?;
-    Ok(Frame::Request(id.clone(), name, args))
+    Ok(Frame::Request(Request { id: id.clone(), name, args, named }))
 }
 
 /// The beginning of a text, for messages.
@@ -188,8 +203,9 @@ mod tests {
         });
         let deadline = Instant::now() + Duration::from_secs(5);
         assert_eq!(wire.receive(deadline).unwrap(), Frame::Result(7, 0.1.into()));
-        let asked = Frame::Request(3.into(), "get_progress".into(), Vec::new());
-        assert_eq!(wire.receive(deadline).unwrap(), asked);
+        let name = "get_progress".to_owned();
+        let asked = Request { id: 3.into(), name, args: Vec::new(), named: Map::new() };
+        assert_eq!(wire.receive(deadline).unwrap(), Frame::Request(asked));
         let mut peer = sender.join().unwrap();
         wire.send("[1,3,50.0]").unwrap();
         let mut back = [0; 14];

@@ -6,14 +6,13 @@ use super::{
 };
 use crate::{
     Plan, load,
-    run::{federation, pulse::Pulse},
+    plan::federate::{Engine, Federate},
+    run::federation,
 };
 use clap::Subcommand;
 use serde_json::json;
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::path::{Path, PathBuf};
+#[cfg(feature = "helics")]
 use superdense_adapters::helics::Federation;
 
 /// Commands about federations.
@@ -54,12 +53,8 @@ fn check(console: &Console, options: &PlanOptions) -> Done {
         let why = format!("`{}` takes part in no federation: it has no [federate]", plan.name);
         return Err(Stop::usage(why));
     };
-    let pulse = Pulse::start();
-    let _ = pulse.on_interrupt();
-    let (name, count) = (federate.taking.name.clone(), federate.taking.inputs.len());
-    let interrupted = Arc::new(move || pulse.interrupted());
-    let found = Federation::check(federate.taking, interrupted)
-        .map_err(|why| Stop::usage(format!("federate `{name}`: {why}")))?;
+    let (name, count) = (federate.name.clone(), federate.inputs.len());
+    let found = found(federate)?;
     let status = if found.is_empty() { "ok" } else { "mistakes" };
     let rows = [vec!["inputs".into(), count.to_string()]];
     let list: String = found.iter().map(|f| format!("  {f}\n")).collect();
@@ -84,4 +79,22 @@ fn diff(console: &Console, a: &Path, b: &Path) -> Done {
         }
     });
     if difference.is_none() { Ok(()) } else { Err(Stop::Unequal) }
+}
+
+/// All that does not fit in a federation.
+fn found(federate: Federate) -> Result<Vec<String>, Stop> {
+    match federate.engine {
+        #[cfg(feature = "helics")]
+        Engine::Helics(taking) => {
+            let pulse = crate::run::pulse::Pulse::start();
+            let _ = pulse.on_interrupt();
+            let interrupted = std::sync::Arc::new(move || pulse.interrupted());
+            Federation::check(*taking, interrupted)
+                .map_err(|why| Stop::usage(format!("federate `{}`: {why}", federate.name)))
+        }
+        #[cfg(feature = "mosaik")]
+        Engine::Mosaik(..) => Err(Stop::usage(
+            "a world of mosaik tells nothing before it runs; `superdense check` checks the file alone",
+        )),
+    }
 }

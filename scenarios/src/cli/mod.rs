@@ -5,12 +5,14 @@ mod catalogue;
 mod check;
 mod compare;
 mod demand;
-#[cfg(feature = "helics")]
+#[cfg(feature = "federation")]
 mod federation;
 #[cfg(feature = "fmi")]
 mod fmu;
 mod graph;
 mod manual;
+#[cfg(feature = "mosaik")]
+mod mosaik;
 mod new;
 mod options;
 mod policies;
@@ -98,9 +100,12 @@ enum Command {
     /// Run every figure and table of the papers that this program implements.
     Reproduce(ReproduceOptions),
     /// Check a federation that a scenario takes part in, or compare the records of two runs.
-    #[cfg(feature = "helics")]
+    #[cfg(feature = "federation")]
     #[command(subcommand)]
     Federation(federation::FederationCommand),
+    /// Run a scenario as a simulator of mosaik: the command by which mosaik starts it.
+    #[cfg(feature = "mosaik")]
+    Mosaik(mosaik::MosaikOptions),
     /// Tell about an FMU, without loading its binary.
     #[cfg(feature = "fmi")]
     #[command(subcommand)]
@@ -196,8 +201,10 @@ fn commands() -> ExitCode {
         Command::New { name, force } => new::write(&console, &name, force),
         Command::Resume { from } => run::resume(&console, &from),
         Command::Reproduce(options) => reproduce::reproduce(&console, &options),
-        #[cfg(feature = "helics")]
+        #[cfg(feature = "federation")]
         Command::Federation(command) => federation::federation(&console, &command),
+        #[cfg(feature = "mosaik")]
+        Command::Mosaik(options) => mosaik::mosaik(&console, &options),
         #[cfg(feature = "fmi")]
         Command::Fmu(command) => fmu::fmu(&console, &command),
         #[cfg(feature = "study")]

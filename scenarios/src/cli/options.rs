@@ -122,7 +122,7 @@ pub(super) struct RunOptions {
     #[arg(long, value_name = "BAR", value_parser = seconds, allow_hyphen_values = true)]
     pub tighten: Option<f64>,
     /// Run without the federation, fed with what came in another run, whose output directory this is.
-    #[cfg(feature = "helics")]
+    #[cfg(feature = "federation")]
     #[arg(long, value_name = "DIR")]
     pub replay: Option<PathBuf>,
     /// Keep to the wall clock: so many simulated seconds per second of wall time, also with changes at simulated times, such

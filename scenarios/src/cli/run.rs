@@ -31,9 +31,19 @@ use superdense_kernel::error::RunError;
 
 /// `superdense run FILE`.
 pub(super) fn run(console: &Console, options: &RunOptions) -> Done {
+    begin(console, options, &mut |_| Ok(()))
+}
+
+/// A run of a plan that `complete` has completed.
+pub(super) fn begin(
+    console: &Console,
+    options: &RunOptions,
+    complete: &mut dyn FnMut(&mut Plan) -> Done,
+) -> Done {
     let began = Instant::now();
     let settings = options.settings()?;
-    let plan = planned(options, &settings)?;
+    let mut plan = planned(options, &settings)?;
+    complete(&mut plan)?;
     if settings.trajectory != Format::Csv && plan.plots.iter().any(|p| p.is_of_events(&plan)) {
         console.remark(
             "note: timelines, and distributions of events, stay empty: they are drawn from \
@@ -99,7 +109,7 @@ pub(super) fn resume(console: &Console, from: &Path) -> Done {
 }
 
 /// The plan, with the record that takes the place of its federation.
-#[cfg(feature = "helics")]
+#[cfg(feature = "federation")]
 fn planned(options: &RunOptions, settings: &Settings) -> Result<Plan, Stop> {
     let mut plan = plan_of(settings)?;
     if let Some(dir) = &options.replay {
@@ -119,7 +129,7 @@ fn planned(options: &RunOptions, settings: &Settings) -> Result<Plan, Stop> {
     Ok(plan)
 }
 
-#[cfg(not(feature = "helics"))]
+#[cfg(not(feature = "federation"))]
 fn planned(_: &RunOptions, settings: &Settings) -> Result<Plan, Stop> {
     plan_of(settings)
 }

@@ -115,7 +115,7 @@ pub(super) struct GroupDecl {
     pub links: Vec<LinkDecl>,
     pub coupling: Option<CouplingDecl>,
     /// The federation, of the scenario itself.
-    #[cfg(feature = "helics")]
+    #[cfg(feature = "federation")]
     pub federate: Option<super::federate::FederateDecl>,
     /// Some connections could not be read.
     pub unread: bool,
@@ -229,7 +229,7 @@ impl Declarer<'_> {
     }
 
     /// The federation, with connections to its ports.
-    #[cfg(feature = "helics")]
+    #[cfg(feature = "federation")]
     fn federate(&self, root: &Table, group: &mut GroupDecl) {
         let Some((decl, connections)) = super::federate::declare(root, self.session) else {
             return;
@@ -250,11 +250,11 @@ impl Declarer<'_> {
         group.federate = Some(decl);
     }
 
-    #[cfg(not(feature = "helics"))]
+    #[cfg(not(feature = "federation"))]
     fn federate(&self, root: &Table, _: &mut GroupDecl) {
         if let Some(node) = root.get("federate") {
             let mistake = Mistake::new("federate", &node.span, "this build knows no federations");
-            self.report(mistake.help("build with --features helics"));
+            self.report(mistake.help("build with --features helics,mosaik"));
         }
     }
 

@@ -13,7 +13,7 @@ mod digest;
 mod drivers;
 mod evaluate;
 mod expand;
-#[cfg(feature = "helics")]
+#[cfg(feature = "federation")]
 pub mod federate;
 mod foresee;
 mod functions;
@@ -113,7 +113,7 @@ pub struct Plan {
     /// and seed, but not what is sampled, recorded or plotted.
     pub plan_hash: u64,
     /// How the scenario takes part in a federation, if it does.
-    #[cfg(feature = "helics")]
+    #[cfg(feature = "federation")]
     pub federate: Option<federate::Federate>,
     /// The model.
     pub model: Coupled<Value>,
@@ -444,7 +444,7 @@ fn plan<T>(
     let (record, plots) = record::results(&root, &tree, session);
     let limits = (settings.stop, overrides.until.is_some());
     let results = result::results(&root, (&tree, &measures), limits, session);
-    #[cfg(feature = "helics")]
+    #[cfg(feature = "federation")]
     let federate = federate::federate(&tree, settings.stop, session);
     let numbering = build::number(&tree);
     if !session.sink.is_empty() {
@@ -476,7 +476,7 @@ fn plan<T>(
         couplings: policies::masters(&tree, session),
         links: tree.links.into_iter().map(|l| l.name).collect(),
         warnings: session.warnings(),
-        #[cfg(feature = "helics")]
+        #[cfg(feature = "federation")]
         federate,
         model,
     };

@@ -107,7 +107,7 @@ pub(super) struct Tree {
     pub groups: Vec<Group>,
     pub links: Vec<LinkInstance>,
     /// The federation as a unit of the top.
-    #[cfg(feature = "helics")]
+    #[cfg(feature = "federation")]
     pub federate: Option<super::federate::Joint>,
     /// Wires of all groups, for the size limit.
     pub wires: usize,
@@ -154,9 +154,9 @@ impl Group {
 impl Tree {
     /// The child of the top in whose place ports of the model stand.
     pub(super) fn outside(&self) -> Option<u32> {
-        #[cfg(feature = "helics")]
+        #[cfg(feature = "federation")]
         return self.federate.as_ref().map(|f| f.child);
-        #[cfg(not(feature = "helics"))]
+        #[cfg(not(feature = "federation"))]
         None
     }
 

@@ -1,5 +1,5 @@
 //! A run without its files: the simulation, what observes it, and how far it is.
-#[cfg(feature = "helics")]
+#[cfg(feature = "federation")]
 use super::federation::Federation;
 use super::{
     Failure,
@@ -22,7 +22,7 @@ use crate::{
     },
     result::evaluation::Evaluation,
 };
-#[cfg(feature = "helics")]
+#[cfg(feature = "federation")]
 use std::path::Path;
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -119,7 +119,7 @@ pub(super) type End = (i64, Option<String>);
 /// A simulation with what observes it.
 pub(super) struct Run {
     pub plan: Plan,
-    #[cfg(feature = "helics")]
+    #[cfg(feature = "federation")]
     pub federation: Option<Federation>,
     pub sim: Simulation<Value>,
     recorder: Arc<Mutex<Recorder>>,
@@ -165,7 +165,7 @@ impl Run {
         let sampled = -1;
         Self {
             plan,
-            #[cfg(feature = "helics")]
+            #[cfg(feature = "federation")]
             federation: None,
             sim,
             recorder,
@@ -184,7 +184,7 @@ impl Run {
     ///
     /// # Errors
     /// A record to be replayed that cannot be read.
-    #[cfg(feature = "helics")]
+    #[cfg(feature = "federation")]
     pub(super) fn federate(
         &mut self,
         folder: Option<&Path>,
@@ -220,7 +220,7 @@ impl Run {
         pause: &mut dyn FnMut(&mut Self) -> Result<(), Failure>,
     ) -> Result<Option<End>, Failure> {
         let ended = self.slices(pause);
-        #[cfg(feature = "helics")]
+        #[cfg(feature = "federation")]
         if let Some(federation) = &mut self.federation {
             match &ended {
                 Ok(Some(_)) => federation.end()?,
@@ -233,7 +233,7 @@ impl Run {
 
     /// The tick up to which the run may go; nothing when interrupted.
     fn bound(&mut self) -> Result<Option<i64>, Failure> {
-        #[cfg(feature = "helics")]
+        #[cfg(feature = "federation")]
         if let Some(federation) = &mut self.federation {
             return federation.bound(&mut self.sim);
         }
@@ -242,12 +242,21 @@ impl Run {
 
     /// The run has come through a tick.
     fn came(&mut self, tick: i64) {
-        #[cfg(feature = "helics")]
+        #[cfg(feature = "federation")]
         if let Some(federation) = &mut self.federation {
             federation.reached = tick;
         }
-        #[cfg(not(feature = "helics"))]
+        #[cfg(not(feature = "federation"))]
         let _ = tick;
+    }
+
+    /// Whether what came makes the run go through its tick once more.
+    fn again(&mut self) -> Result<bool, Failure> {
+        #[cfg(feature = "federation")]
+        if let Some(federation) = &mut self.federation {
+            return federation.again(&mut self.sim);
+        }
+        Ok(false)
     }
 
     fn slices(
@@ -281,6 +290,10 @@ impl Run {
                 Ended::Reached | Ended::Idle => reached = limit,
             }
             self.came(limit);
+            let again = self.again();
+            if matches!(again, Ok(true)) {
+                continue;
+            }
             self.evaluate(limit);
             self.ready(limit, limit == due || limit == stop)?;
             // Workers part and come home in every slice.
@@ -290,6 +303,7 @@ impl Run {
             if limit == due || limit == stop {
                 self.sample(limit)?;
             }
+            again?;
             if limit == stop {
                 return Ok(Some((stop, None)));
             }
@@ -419,7 +433,7 @@ impl Run {
             memory.notes.extend(doubts);
             lines
         };
-        #[cfg(feature = "helics")]
+        #[cfg(feature = "federation")]
         if let Some(federation) = &self.federation {
             self.recorder().memory.notes.extend(federation.notes());
         }

@@ -1,10 +1,15 @@
-//! A run that takes part in a federation of HELICS.
+//! A run that takes part in a federation of HELICS or mosaik.
 //!
 //! **From grant to grant.** At a granted time all that came is one bag at its first micro-step, together with own
 //! events due; the run goes through all micro-steps of that instant; what left is published; the next own event is
-//! asked for. Whoever grants, the federation ([`live`]) or the record of another run ([`replay`]), the run is the same.
+//! asked for. Whoever grants, a federation of HELICS ([`helics`]), a world of mosaik ([`mosaik`]) or the record of
+//! another run ([`replay`]), the run is the same. A time may be granted again: what comes then is heard in the next
+//! micro-step.
 mod convert;
-mod live;
+#[cfg(feature = "helics")]
+mod helics;
+#[cfg(feature = "mosaik")]
+mod mosaik;
 mod outward;
 mod replay;
 
@@ -14,14 +19,13 @@ use super::{Failure, pulse::Pulse};
 use crate::{
     Plan,
     output::{csv, table::Table},
-    plan::federate::{Federate, Heard},
+    plan::federate::{Engine, Federate, Heard},
 };
 use outward::Outward;
 use std::path::Path;
-use superdense_adapters::helics::{
-    FederationError,
+use superdense_adapters::federation::{
+    Arrival, Departure, Place,
     data::Data,
-    federate::{Arrival, Departure, Place},
     record::{self, Line},
 };
 use superdense_kernel::{
@@ -38,19 +42,26 @@ pub const OUTBOUND: &str = "federation/outbound.csv";
 /// Header of both.
 pub(super) const HEADER: &str = record::HEADER;
 
+/// Why nothing was granted.
+enum Broken {
+    Interrupted,
+    Failed(String),
+}
+
 /// The one that grants times.
 trait Outside {
     /// Begins, and gives what is there at time 0.
-    fn begin(&mut self) -> Result<Vec<Arrival>, FederationError>;
-    /// Takes what goes out now, and gives the time that is granted, at most the one that is asked for, with what came.
+    fn begin(&mut self) -> Result<Vec<Arrival>, Broken>;
+    /// Takes what goes out now, and gives the time that is granted, with what came: at most the one that is asked for,
+    /// and perhaps the present one again.
     fn exchange(
         &mut self,
         sent: Vec<Departure>,
         now: i64,
         next: i64,
-    ) -> Result<(i64, Vec<Arrival>), FederationError>;
+    ) -> Result<(i64, Vec<Arrival>), Broken>;
     /// Takes the last values, and leaves.
-    fn leave(&mut self, sent: Vec<Departure>, now: i64) -> Result<(), FederationError>;
+    fn leave(&mut self, sent: Vec<Departure>, now: i64) -> Result<(), Broken>;
     /// Leaves after an error.
     fn fail(&mut self, why: &str);
     /// Remarks.
@@ -65,8 +76,8 @@ pub(super) struct Federation {
     /// The last value of each signal that is heard.
     held: Vec<Option<f64>>,
     records: [Table; 2],
-    /// Ticks of a nanosecond.
-    nanosecond: i64,
+    /// Ticks per second.
+    resolution: Resolution,
     /// The last tick of the run.
     stop: i64,
     /// The granted time, once the federation has begun.
@@ -90,27 +101,18 @@ impl Federation {
     ) -> Result<Option<Self>, Failure> {
         let Some(facts) = plan.federate.clone() else { return Ok(None) };
         let resolution = plan.resolution;
-        let outside: Box<dyn Outside> = match &facts.replay {
-            None => {
-                let status = folder.map(|f| f.join("federation/status.json"));
-                Box::new(live::Live::new(&facts, status, pulse))
-            }
-            Some(dir) => Box::new(
-                replay::Replay::read(&dir.join(INBOUND), &facts).map_err(Failure::Mismatch)?,
-            ),
-        };
-        let nanosecond = resolution.ticks_per_second() / Resolution::NANO.ticks_per_second();
+        let outside = outside(&facts, (resolution, plan.stop), folder, pulse)?;
         let inputs = facts.inputs.iter().chain(facts.endpoints.iter().filter_map(|e| e.0.as_ref()));
         let ports =
             inputs.flat_map(|h| h.ports.iter().copied()).max().map_or(0, |p| usize::from(p) + 1);
-        let outward = Outward::new(&facts, sim, (resolution, nanosecond))?;
+        let outward = Outward::new(&facts, sim, resolution)?;
         Ok(Some(Self {
             facts,
             outside,
             outward,
             held: vec![None; ports],
             records,
-            nanosecond,
+            resolution,
             stop: plan.stop,
             granted: None,
             reached: -1,
@@ -135,7 +137,7 @@ impl Federation {
             }
             Some(granted) => granted,
         };
-        let limit = now.saturating_mul(self.nanosecond).min(self.stop);
+        let limit = self.tick(now).min(self.stop);
         if self.reached < limit {
             return Ok(Some(limit));
         }
@@ -146,24 +148,50 @@ impl Federation {
             Ok((granted, arrivals)) => {
                 self.hear(sim, granted, arrivals)?;
                 self.granted = Some(granted);
-                Ok(Some(granted.saturating_mul(self.nanosecond).min(self.stop)))
+                let limit = self.tick(granted).min(self.stop);
+                // At a time that is granted again the run goes through its tick once more.
+                self.reached = self.reached.min(limit - 1);
+                Ok(Some(limit))
             }
             Err(why) => self.failed(why, now),
         }
     }
 
-    /// The nanosecond at or after a tick.
-    fn up(&self, tick: i64) -> i64 {
-        tick.div_euclid(self.nanosecond) + i64::from(tick.rem_euclid(self.nanosecond) > 0)
+    /// Goes on at a granted time where that may be granted again, and tells whether it was: only then all of it is
+    /// known.
+    ///
+    /// # Errors
+    /// As [`bound`](Self::bound).
+    pub(super) fn again(&mut self, sim: &mut Simulation<Value>) -> Result<bool, Failure> {
+        let repeats = self.facts.engine.repeats() && self.facts.replay.is_none();
+        let now = self.granted.filter(|now| repeats && self.reached == self.tick(*now));
+        let Some(now) = now else { return Ok(false) };
+        self.bound(sim)?;
+        Ok(self.granted == Some(now) && !self.over)
     }
 
-    fn failed(&mut self, why: FederationError, now: i64) -> Result<Option<i64>, Failure> {
+    /// The tick of a whole time.
+    fn tick(&self, time: i64) -> i64 {
+        time.saturating_mul(self.facts.grain)
+    }
+
+    /// The whole time at or after a tick.
+    fn up(&self, tick: i64) -> i64 {
+        let grain = self.facts.grain;
+        tick.div_euclid(grain) + i64::from(tick.rem_euclid(grain) > 0)
+    }
+
+    /// A whole time in seconds, as text.
+    fn seconds(&self, time: i64) -> String {
+        self.resolution.format(self.tick(time))
+    }
+
+    fn failed(&mut self, why: Broken, now: i64) -> Result<Option<i64>, Failure> {
         self.over = true;
         match why {
-            FederationError::Interrupted => Ok(None),
-            why => {
-                let seconds = Resolution::NANO.format(now);
-                let name = &self.facts.taking.name;
+            Broken::Interrupted => Ok(None),
+            Broken::Failed(why) => {
+                let (seconds, name) = (self.seconds(now), &self.facts.name);
                 Err(Failure::Federation(format!("federate `{name}` at {seconds} s: {why}")))
             }
         }
@@ -176,7 +204,7 @@ impl Federation {
         now: i64,
         arrivals: Vec<Arrival>,
     ) -> Result<(), Failure> {
-        let at = now.saturating_mul(self.nanosecond);
+        let at = self.tick(now);
         let mut came: Vec<(u16, Value)> = Vec::new();
         for arrival in arrivals {
             let heard = match arrival.place {
@@ -189,7 +217,7 @@ impl Federation {
             let values = values.map_err(|why| self.misfit(&heard, &arrival, &why))?;
             came.extend(heard.ports.iter().copied().zip(values));
         }
-        if now == 0 {
+        if self.granted.is_none() {
             let begins = self.facts.inputs.iter().flat_map(|h| h.ports.iter().zip(&h.initial));
             let begins: Vec<(u16, f64)> = begins.map(|(p, x)| (*p, *x)).collect();
             for (port, initial) in begins {
@@ -220,7 +248,7 @@ impl Federation {
     }
 
     fn misfit(&self, heard: &Heard, arrival: &Arrival, why: &str) -> Failure {
-        let seconds = Resolution::NANO.format(arrival.at);
+        let seconds = self.seconds(arrival.at);
         let (path, source) = (&heard.path, &arrival.source);
         Failure::Federation(format!("`{path}` at {seconds} s: `{source}` sent {why}"))
     }
@@ -230,7 +258,7 @@ impl Federation {
         let told = self.outward.take(now).map_err(Failure::Federation)?;
         let mut sent = Vec::with_capacity(told.len());
         for out in told {
-            let source = self.facts.taking.name.clone();
+            let source = self.facts.name.clone();
             let (path, data) = match &out.departure {
                 Departure::Value(k, data) => (self.facts.outputs[*k].path.clone(), data.clone()),
                 Departure::Message(k, bytes) => {
@@ -250,12 +278,13 @@ impl Federation {
     fn note(
         &mut self,
         record: usize,
-        nanoseconds: i64,
+        now: i64,
         tag: (i64, u32),
         (port, source): (&str, &str),
         data: &Data,
     ) {
         let (port, source, data) = (port.to_owned(), source.to_owned(), data.clone());
+        let nanoseconds = nanoseconds(self.tick(now), self.resolution);
         let line = Line { nanoseconds, tag, port, source, data };
         self.records[record].line(|text| {
             for (k, field) in line.fields().iter().enumerate() {
@@ -292,7 +321,7 @@ impl Federation {
         let sent = self.tell(now)?;
         self.over = true;
         match self.outside.leave(sent, now) {
-            Ok(()) | Err(FederationError::Interrupted) => Ok(()),
+            Ok(()) | Err(Broken::Interrupted) => Ok(()),
             Err(why) => self.failed(why, now).map(drop),
         }
     }
@@ -306,6 +335,45 @@ impl Federation {
     }
 }
 
+/// The one that grants times to a run.
+fn outside(
+    facts: &Federate,
+    (resolution, stop): (Resolution, i64),
+    folder: Option<&Path>,
+    pulse: &Pulse,
+) -> Result<Box<dyn Outside>, Failure> {
+    if let Some(dir) = &facts.replay {
+        let record = dir.join(INBOUND);
+        let replay = replay::Replay::read(&record, facts, resolution).map_err(Failure::Mismatch)?;
+        return Ok(Box::new(replay));
+    }
+    Ok(match &facts.engine {
+        #[cfg(feature = "helics")]
+        Engine::Helics(taking) => {
+            let status = folder.map(|f| f.join("federation/status.json"));
+            // A federation ends with its last federate.
+            let _ = stop;
+            Box::new(helics::Live::new(taking, status, pulse))
+        }
+        #[cfg(feature = "mosaik")]
+        Engine::Mosaik(offer, address) => {
+            // Who waits for whom is known to the world.
+            let _ = folder;
+            Box::new(
+                mosaik::World::new(offer, address.as_ref(), (pulse, stop / facts.grain))
+                    .map_err(Failure::Mismatch)?,
+            )
+        }
+    })
+}
+
+/// Nanoseconds of a tick, as records tell times.
+fn nanoseconds(tick: i64, resolution: Resolution) -> i64 {
+    let nano = i128::from(Resolution::NANO.ticks_per_second());
+    let count = i128::from(tick) * nano / i128::from(resolution.ticks_per_second());
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
 /// An output between nanoseconds, and other mistakes at a tag.
 fn at(resolution: Resolution, path: &str, tag: Tag) -> String {
     format!("`{path}` at {} s (micro-step {})", resolution.format(tag.ticks), tag.micro)
@@ -313,6 +381,6 @@ fn at(resolution: Resolution, path: &str, tag: Tag) -> String {
 
 impl std::fmt::Debug for Federation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Federation({})", self.facts.taking.name)
+        write!(f, "Federation({})", self.facts.name)
     }
 }

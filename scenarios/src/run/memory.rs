@@ -84,7 +84,7 @@ pub fn run(
     let trajectory = Trajectory::in_memory(keep.trajectory, built.names());
     let how = (executor, None, pulse.clone());
     let mut run = Run::new(plan, built, (events, samples, trajectory), None, how);
-    #[cfg(feature = "helics")]
+    #[cfg(feature = "federation")]
     run.federate(None, [Table::in_memory(None), Table::in_memory(None)])?;
     let Some(end) = run.simulate(&mut |_| Ok(()))? else { return Ok(None) };
     let summary = run.summary(end);

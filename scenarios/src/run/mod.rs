@@ -8,7 +8,7 @@ pub mod checkpoint;
 mod core;
 pub mod demand;
 pub mod executor;
-#[cfg(feature = "helics")]
+#[cfg(feature = "federation")]
 pub mod federation;
 pub mod memory;
 pub mod pulse;

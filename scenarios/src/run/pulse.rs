@@ -27,6 +27,8 @@ struct Flags {
     /// Beats after which the run should pause.
     patience: AtomicU32,
     interrupt: AtomicBool,
+    /// The program does not end by the first request to terminate.
+    stubborn: AtomicBool,
     /// The run should pause.
     halt: Arc<AtomicBool>,
 }
@@ -34,7 +36,13 @@ struct Flags {
 impl Default for Flags {
     fn default() -> Self {
         let [beats, patience] = [0, 1].map(AtomicU32::new);
-        Self { beats, patience, interrupt: AtomicBool::new(false), halt: Arc::default() }
+        Self {
+            beats,
+            patience,
+            interrupt: AtomicBool::default(),
+            stubborn: AtomicBool::default(),
+            halt: Arc::default(),
+        }
     }
 }
 
@@ -71,10 +79,16 @@ impl Pulse {
     pub fn on_interrupt(&self) -> Result<(), ctrlc::Error> {
         let pulse = self.clone();
         ctrlc::set_handler(move || {
-            if pulse.flags.interrupt() {
+            let ignored = pulse.flags.stubborn.swap(false, Ordering::Relaxed);
+            if !ignored && pulse.flags.interrupt() {
                 std::process::exit(130);
             }
         })
+    }
+
+    /// Ignores the next request to terminate, as of a host that has no more work for the program.
+    pub fn ignore_termination(&self) {
+        self.flags.stubborn.store(true, Ordering::Relaxed);
     }
 
     /// Asks the run to end as if by Ctrl-C.

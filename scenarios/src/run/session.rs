@@ -1,5 +1,5 @@
 //! One run with its files, from start or checkpoint to end, interruption or failure.
-#[cfg(feature = "helics")]
+#[cfg(feature = "federation")]
 use super::federation::{HEADER, INBOUND, OUTBOUND};
 use super::{
     Failure, LISTED, Outcome, Report, Settings,
@@ -78,7 +78,7 @@ impl Session {
         let tables = (events, samples, trajectory);
         let how = (files.settings.executor, files.settings.real_time.clone(), pulse);
         let mut this = Self { run: Run::new(plan, built, tables, None, how), files };
-        #[cfg(feature = "helics")]
+        #[cfg(feature = "federation")]
         this.federate()?;
         if this.files.settings.checkpoint_every.is_some() {
             this.files.checkpoint(&mut this.run)?;
@@ -97,7 +97,7 @@ impl Session {
         settings: Settings,
         pulse: Pulse,
     ) -> Result<Self, Failure> {
-        #[cfg(feature = "helics")]
+        #[cfg(feature = "federation")]
         if plan.federate.is_some() {
             let why = "a run in a federation does not go on from a checkpoint, as its peers cannot; start it again";
             return Err(Failure::Mismatch(why.into()));
@@ -124,7 +124,7 @@ impl Session {
     }
 
     /// Makes the run a federate, with its records, if the plan says so.
-    #[cfg(feature = "helics")]
+    #[cfg(feature = "federation")]
     fn federate(&mut self) -> Result<(), Failure> {
         if self.run.plan.federate.is_none() {
             return Ok(());
@@ -251,7 +251,7 @@ impl Files {
 
     /// The checkpoint of an interrupted run, or why there is none.
     fn interrupted(&mut self, run: &mut Run) -> Result<PathBuf, String> {
-        #[cfg(feature = "helics")]
+        #[cfg(feature = "federation")]
         if run.federation.is_some() {
             return Err("a run in a federation does not go on from one".into());
         }
@@ -273,12 +273,12 @@ impl Files {
             let mut recorder = run.recorder();
             (recorder.events.sync(grows)?, recorder.trajectory.sync(grows)?)
         };
-        #[cfg(feature = "helics")]
+        #[cfg(feature = "federation")]
         let records = {
             let records = run.federation.iter_mut().flat_map(|f| f.records());
             records.map(|record| record.sync(grows)).collect::<Result<Vec<_>, _>>()?
         };
-        #[cfg(not(feature = "helics"))]
+        #[cfg(not(feature = "federation"))]
         let records = Vec::new();
         self.results.note([samples, events].into_iter().chain(records).chain(trajectory))?;
         Ok(mark)

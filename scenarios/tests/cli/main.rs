@@ -41,6 +41,8 @@ mod stability;
 mod study;
 mod told;
 mod workloads;
+#[cfg(all(feature = "mosaik", target_os = "linux"))]
+mod worlds;
 
 use serde_json::Value as Json;
 use std::{

@@ -3,7 +3,7 @@ use super::{
     find::Library,
     table::{Error, Fault, Name, Raw},
 };
-use crate::helics::data::Type;
+use crate::federation::data::Type;
 use std::ffi::{CStr, CString, c_int};
 
 /// `HELICS_PROPERTY_TIME_DELTA`.

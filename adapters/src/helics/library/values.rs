@@ -1,6 +1,6 @@
 //! Values of publications and inputs.
 use super::held::{Held, Trouble, c, length, text, tried};
-use crate::helics::{
+use crate::federation::{
     clock::{nanoseconds, seconds},
     data::{Data, Type},
 };

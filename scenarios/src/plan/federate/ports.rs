@@ -13,7 +13,7 @@ use crate::{
     },
 };
 use std::{rc::Rc, sync::Arc};
-use superdense_adapters::helics::data::Type;
+use superdense_adapters::federation::data::Type;
 use superdense_kernel::Component;
 use superdense_models::{
     kinds::{
@@ -84,7 +84,7 @@ pub(in crate::plan) fn insert(tree: &mut Tree, decl: &FederateDecl, session: &Se
             own.push((list.len() as u16, spec.ty));
             list.push(spec);
         }
-        jumps_only(tree, way, &ends, session);
+        jumps_only(tree, (decl.engine.label(), way), &ends, session);
         numbers.push(own);
         signals.push(signal);
     }
@@ -211,7 +211,7 @@ fn begins(way: &Way, other: &PortSpec, session: &Session) {
 }
 
 /// A signal that moves between events has to be sampled.
-fn jumps_only(tree: &Tree, way: &Way, ends: &[End], session: &Session) {
+fn jumps_only(tree: &Tree, (engine, way): (&str, &Way), ends: &[End], session: &Session) {
     if way.inwards || way.sampled.is_some() || way.carries == Carries::Messages {
         return;
     }
@@ -228,7 +228,7 @@ fn jumps_only(tree: &Tree, way: &Way, ends: &[End], session: &Session) {
     };
     if ends.iter().any(moves) {
         let message = format!(
-            "`{}` is a signal that moves, of which HELICS takes values only",
+            "`{}` is a signal that moves, of which {engine} takes values only",
             way.path.value
         );
         let help = "add every = \"1 s\" for values at a fixed rate, or quantum = 0.5 for one per so much change";

@@ -9,13 +9,16 @@ use crate::{
     },
     source::Span,
 };
-use superdense_adapters::helics::data::Type;
+use superdense_adapters::federation::data::Type;
 use superdense_models::kinds::Located;
 
+#[cfg(feature = "helics")]
 const KEYS: &[&str] = &[
     "engine", "name", "core", "broker", "key", "instant", "rounding", "patience", "join",
     "require", "input", "output", "message", "launch",
 ];
+#[cfg(feature = "mosaik")]
+const MOSAIK_KEYS: &[&str] = &["engine", "resolution", "rounding", "input", "output"];
 const INPUT_KEYS: &[&str] = &["from", "to", "type", "unit", "initial"];
 const OUTPUT_KEYS: &[&str] = &["from", "as", "type", "unit", "every", "quantum"];
 const MESSAGE_KEYS: &[&str] = &["name", "from", "to", "peer"];
@@ -70,6 +73,54 @@ const REFUSED: [(&[&str], &str, &str); 6] = [
     ),
 ];
 
+/// The one that grants times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::plan) enum EngineKind {
+    #[cfg(feature = "helics")]
+    Helics,
+    #[cfg(feature = "mosaik")]
+    Mosaik,
+}
+
+/// Engines by their names in files.
+const ENGINES: &[(&str, EngineKind)] = &[
+    #[cfg(feature = "helics")]
+    ("helics", EngineKind::Helics),
+    #[cfg(feature = "mosaik")]
+    ("mosaik", EngineKind::Mosaik),
+];
+
+impl EngineKind {
+    /// Its name in messages.
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            #[cfg(feature = "helics")]
+            Self::Helics => "HELICS",
+            #[cfg(feature = "mosaik")]
+            Self::Mosaik => "mosaik",
+        }
+    }
+
+    /// The times that it counts.
+    pub(super) fn whole_times(self) -> &'static str {
+        match self {
+            #[cfg(feature = "helics")]
+            Self::Helics => "nanoseconds",
+            #[cfg(feature = "mosaik")]
+            Self::Mosaik => "times of `resolution`",
+        }
+    }
+
+    fn keys(self) -> &'static [&'static str] {
+        match self {
+            #[cfg(feature = "helics")]
+            Self::Helics => KEYS,
+            #[cfg(feature = "mosaik")]
+            Self::Mosaik => MOSAIK_KEYS,
+        }
+    }
+}
+
 /// The content of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::plan) enum Carries {
@@ -80,6 +131,14 @@ pub(in crate::plan) enum Carries {
 }
 
 impl Carries {
+    /// The type of its values in records.
+    pub(super) fn ty(self) -> Type {
+        match self {
+            Self::Value(ty) => ty,
+            Self::Messages => Type::Raw,
+        }
+    }
+
     /// How many ports a value needs; none where that depends on the value.
     pub(super) fn width(self) -> Option<usize> {
         match self {
@@ -112,11 +171,13 @@ pub(in crate::plan) struct Way {
 
 /// `[federate]`.
 pub(in crate::plan) struct FederateDecl {
+    pub engine: EngineKind,
     pub table: Table,
     pub span: Span,
     pub ways: Vec<Way>,
     /// Endpoints: name and peer, by number of their table.
     pub endpoints: Vec<(String, String)>,
+    #[cfg_attr(not(feature = "helics"), expect(dead_code, reason = "of HELICS"))]
     pub launch: Vec<(String, String)>,
 }
 
@@ -128,12 +189,8 @@ pub(in crate::plan) fn declare(
     let node = root.get(NAME)?;
     let table = node.table("`federate`", "[federate] with engine = \"helics\"", &session.sink)?;
     let mut r = Reader { session, ways: Vec::new(), connections: Vec::new() };
-    r.keys(table, KEYS, "[federate]");
-    let engine = r.needed(table, "engine", "engine = \"helics\"", &node.span);
-    if let Some(engine) = engine.filter(|e| e.value != "helics") {
-        let message = format!("there is no engine `{}`", engine.value);
-        r.report("federate", &engine.span, message, "write engine = \"helics\"".into());
-    }
+    let engine = r.engine(table, &node.span)?;
+    r.keys(table, engine.keys(), &format!("[federate] of {}", engine.label()));
     for (number, t) in r.tables(table, "input").into_iter().enumerate() {
         r.input(t, number);
     }
@@ -148,7 +205,7 @@ pub(in crate::plan) fn declare(
     // Bags are in the order of ports of the scenario, and then of names in HELICS.
     ways.sort_by(|a, b| (&a.path.value, &a.key).cmp(&(&b.path.value, &b.key)));
     let (table, span) = (table.clone(), node.span.clone());
-    Some((FederateDecl { table, span, ways, endpoints, launch }, connections))
+    Some((FederateDecl { engine, table, span, ways, endpoints, launch }, connections))
 }
 
 struct Reader<'a> {
@@ -191,6 +248,32 @@ impl Reader<'_> {
         list.iter().filter_map(table).collect()
     }
 
+    fn engine(&self, table: &Table, span: &Span) -> Option<EngineKind> {
+        // With another name the rest is looked at all the same.
+        let usual = ENGINES.first().map(|e| e.1);
+        let Some(named) = self.needed(table, "engine", "engine = \"helics\"", span) else {
+            return usual;
+        };
+        let found = ENGINES.iter().find(|e| e.0 == named.value);
+        if found.is_none() {
+            let message = match named.value.as_str() {
+                "helics" | "mosaik" => format!("this build knows no engine `{}`", named.value),
+                other => format!("there is no engine `{other}`"),
+            };
+            let known = did_you_mean(&named.value, ENGINES.iter().map(|e| e.0), "engines");
+            let help = match named.value.as_str() {
+                name @ ("helics" | "mosaik") => format!("build with --features {name}"),
+                _ => known,
+            };
+            self.report("federate", &named.span, message, help);
+        }
+        match (found, named.value.as_str()) {
+            (Some(found), _) => Some(found.1),
+            (None, "helics" | "mosaik") => None,
+            (None, _) => usual,
+        }
+    }
+
     fn text(&self, table: &Table, key: &str, example: &str) -> Option<Located<String>> {
         table.get(key)?.text(&format!("`{key}`"), example, &self.session.sink)
     }
@@ -221,7 +304,7 @@ impl Reader<'_> {
         };
         let found = Type::named(&text.value);
         if found.is_none() {
-            let message = format!("HELICS has no type `{}`", text.value);
+            let message = format!("there is no type `{}`", text.value);
             self.report("federate", &text.span, message, did_you_mean(&text.value, TYPES, "types"));
         }
         found

@@ -1,6 +1,6 @@
-//! Values of HELICS into those of the scenario, and back.
+//! Values of a federation into those of the scenario, and back.
 use std::sync::Arc;
-use superdense_adapters::helics::{
+use superdense_adapters::federation::{
     clock::{nanoseconds, seconds},
     data::{Data, Type},
 };
@@ -62,7 +62,7 @@ fn message(bytes: &[u8], ty: ValueType) -> Result<Value, String> {
     }
 }
 
-/// The value of HELICS made of those of its ports.
+/// The value for the federation made of those of its ports.
 ///
 /// # Errors
 /// A value that is not of this type.

@@ -1,7 +1,7 @@
 //! Outputs of the model between two grants, as values and messages.
 use super::{Failure, at, convert};
 use crate::plan::federate::{Federate, Told};
-use superdense_adapters::helics::{data::Type, federate::Departure};
+use superdense_adapters::federation::{Departure, data::Type};
 use superdense_kernel::{
     Simulation,
     outlet::Outlet,
@@ -34,8 +34,9 @@ struct Line {
 pub(super) struct Outward {
     lines: Vec<Line>,
     resolution: Resolution,
-    /// Ticks of a nanosecond.
-    nanosecond: i64,
+    /// Ticks of a whole time of the federation.
+    grain: i64,
+    engine: &'static str,
     up: bool,
 }
 
@@ -47,11 +48,10 @@ impl Outward {
     pub(super) fn new(
         facts: &Federate,
         sim: &mut Simulation<Value>,
-        (resolution, nanosecond): (Resolution, i64),
+        resolution: Resolution,
     ) -> Result<Self, Failure> {
-        let types = facts.taking.outputs.iter().map(|o| o.ty);
-        let values = facts.outputs.iter().zip(types).enumerate();
-        let values = values.map(|(k, (told, ty))| (told.clone(), Goes::Value(k, ty)));
+        let values = facts.outputs.iter().enumerate();
+        let values = values.map(|(k, told)| (told.clone(), Goes::Value(k, told.ty)));
         let ends = facts.endpoints.iter().enumerate();
         let messages = ends.filter_map(|(k, e)| Some((e.1.clone()?, Goes::Messages(k))));
         let mut lines = Vec::new();
@@ -63,16 +63,18 @@ impl Outward {
             let last = vec![None; told.ports.len()];
             lines.push(Line { told, goes, outlets, last });
         }
-        Ok(Self { lines, resolution, nanosecond, up: facts.up })
+        let (grain, engine, up) = (facts.grain, facts.engine.label(), facts.up);
+        Ok(Self { lines, resolution, grain, engine, up })
     }
 
-    /// All that left since the last call, for publication at a time in nanoseconds.
+    /// All that left since the last call, for publication at a whole time.
     ///
     /// # Errors
-    /// Text of a mistake: an output between nanoseconds, two events at one time, a value that does not fit.
+    /// Text of a mistake: an output between whole times, two events at one time, a value that does not fit.
     pub(super) fn take(&mut self, now: i64) -> Result<Vec<Out>, String> {
         let (resolution, up) = (self.resolution, self.up);
-        let exact = now.saturating_mul(self.nanosecond);
+        let exact = now.saturating_mul(self.grain);
+        let engine = self.engine;
         let mut all = Vec::new();
         for line in &mut self.lines {
             let mut heard: Vec<(Tag, usize, Value)> = Vec::new();
@@ -83,11 +85,11 @@ impl Outward {
             if let Some((tag, ..)) = heard.iter().find(|h| h.0.ticks != exact && !up) {
                 let place = at(resolution, &line.told.path, *tag);
                 return Err(format!(
-                    "{place}: this output lies between nanoseconds, which HELICS counts: round its time in the \
+                    "{place}: this output lies between the times that {engine} counts: round its time in the \
                      scenario, or write rounding = \"up\" below [federate]"
                 ));
             }
-            line.taken(heard, resolution, &mut all)?;
+            line.taken(heard, (engine, resolution), &mut all)?;
         }
         Ok(all)
     }
@@ -97,7 +99,7 @@ impl Line {
     fn taken(
         &mut self,
         heard: Vec<(Tag, usize, Value)>,
-        resolution: Resolution,
+        (engine, resolution): (&str, Resolution),
         all: &mut Vec<Out>,
     ) -> Result<(), String> {
         let place = |tag| at(resolution, &self.told.path, tag);
@@ -117,8 +119,8 @@ impl Line {
         for (tag, k, value) in heard {
             if seen[k] && !self.told.signal {
                 return Err(format!(
-                    "{}: a second event at one time, of which HELICS keeps only the last: send events as messages, by \
-                     [[federate.message]]",
+                    "{}: a second event at one time, of which {engine} keeps only the last: send numbers in one event, \
+                     or in HELICS as messages, by [[federate.message]]",
                     place(tag)
                 ));
             }
@@ -128,7 +130,7 @@ impl Line {
                     if s.order() > 0 && s.coefficients()[1..].iter().any(|c| *c != 0.0) =>
                 {
                     return Err(format!(
-                        "{}: this signal moves between events, of which HELICS takes values only: add every = \"1 s\" \
+                        "{}: this signal moves between events, of which {engine} takes values only: add every = \"1 s\" \
                          or quantum = 0.5 to the output",
                         place(tag)
                     ));

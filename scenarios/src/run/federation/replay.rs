@@ -1,5 +1,5 @@
 //! Records: a run that is fed from one, and the first difference of two.
-use super::{INBOUND, OUTBOUND, Outside};
+use super::{Broken, INBOUND, OUTBOUND, Outside};
 use crate::{output::csv, plan::federate::Federate};
 use std::{
     collections::VecDeque,
@@ -7,11 +7,8 @@ use std::{
     io::{BufRead, BufReader},
     path::Path,
 };
-use superdense_adapters::helics::{
-    FederationError,
-    federate::{Arrival, Departure, Place},
-    record::Line,
-};
+use superdense_adapters::federation::{Arrival, Departure, Place, record::Line};
+use superdense_kernel::time::Resolution;
 
 /// A record in the place of a federation.
 pub(super) struct Replay {
@@ -23,7 +20,11 @@ impl Replay {
     ///
     /// # Errors
     /// When it cannot be read, or is of another scenario.
-    pub(super) fn read(file: &Path, facts: &Federate) -> Result<Self, String> {
+    pub(super) fn read(
+        file: &Path,
+        facts: &Federate,
+        resolution: Resolution,
+    ) -> Result<Self, String> {
         let lines = lines(file)?;
         let mut all = VecDeque::new();
         for (number, line) in (1..).zip(lines).skip(1) {
@@ -31,8 +32,10 @@ impl Replay {
             let line = Line::read(&csv::split(&line)).ok_or_else(|| {
                 format!("{} is no line of a record; it was changed: restore it", place())
             })?;
-            let input = facts.inputs.iter().zip(&facts.taking.inputs).position(|(heard, input)| {
-                heard.path == line.port && input.from == line.source && input.ty == line.data.ty()
+            let input = facts.inputs.iter().position(|heard| {
+                let is_source = |rest: &str| rest.is_empty() || rest.starts_with(" from ");
+                (&heard.path, heard.ty) == (&line.port, line.data.ty())
+                    && line.source.strip_prefix(&heard.from).is_some_and(is_source)
             });
             let is_end = |(heard, _): &(Option<_>, _)| {
                 heard.as_ref().is_some_and(|h: &crate::plan::federate::Heard| h.path == line.port)
@@ -46,7 +49,10 @@ impl Replay {
                     line.source
                 )
             })?;
-            let Line { nanoseconds: at, source, data, .. } = line;
+            let Line { nanoseconds, source, data, .. } = line;
+            let nano = i128::from(Resolution::NANO.ticks_per_second()) * i128::from(facts.grain);
+            let at = i128::from(nanoseconds) * i128::from(resolution.ticks_per_second()) / nano;
+            let at = i64::try_from(at).unwrap_or(i64::MAX);
             all.push_back((at, Arrival { place: found, at, source, data }));
         }
         Ok(Self { lines: all })
@@ -63,7 +69,7 @@ impl Replay {
 }
 
 impl Outside for Replay {
-    fn begin(&mut self) -> Result<Vec<Arrival>, FederationError> {
+    fn begin(&mut self) -> Result<Vec<Arrival>, Broken> {
         Ok(self.at(0))
     }
 
@@ -72,12 +78,12 @@ impl Outside for Replay {
         _: Vec<Departure>,
         _: i64,
         next: i64,
-    ) -> Result<(i64, Vec<Arrival>), FederationError> {
+    ) -> Result<(i64, Vec<Arrival>), Broken> {
         let granted = self.lines.front().map_or(next, |l| l.0.min(next));
         Ok((granted, self.at(granted)))
     }
 
-    fn leave(&mut self, _: Vec<Departure>, _: i64) -> Result<(), FederationError> {
+    fn leave(&mut self, _: Vec<Departure>, _: i64) -> Result<(), Broken> {
         Ok(())
     }
 

@@ -1,16 +1,15 @@
-//! The federation itself.
-use super::Outside;
-use crate::{output::directory, plan::federate::Federate, run::pulse::Pulse};
+//! A federation of HELICS.
+use super::{Broken, Outside};
+use crate::{output::directory, run::pulse::Pulse};
 use serde_json::json;
 use std::{
     path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
-use superdense_adapters::helics::{
-    Federation, FederationError,
-    clock::seconds,
-    federate::{Arrival, Departure, Taking},
+use superdense_adapters::{
+    federation::{Arrival, Departure, clock::seconds},
+    helics::{Federation, FederationError, federate::Taking},
 };
 
 /// Time between two writings of the status.
@@ -26,20 +25,29 @@ pub(super) struct Live {
 }
 
 impl Live {
-    pub(super) fn new(facts: &Federate, status: Option<PathBuf>, pulse: &Pulse) -> Self {
-        let (taking, pulse) = (facts.taking.clone(), pulse.clone());
+    pub(super) fn new(taking: &Taking, status: Option<PathBuf>, pulse: &Pulse) -> Self {
+        let (taking, pulse) = (taking.clone(), pulse.clone());
         Self { taking, pulse, joined: None, status, told: Instant::now() }
     }
 }
 
+impl From<FederationError> for Broken {
+    fn from(why: FederationError) -> Self {
+        match why {
+            FederationError::Interrupted => Self::Interrupted,
+            why => Self::Failed(why.to_string()),
+        }
+    }
+}
+
 impl Outside for Live {
-    fn begin(&mut self) -> Result<Vec<Arrival>, FederationError> {
+    fn begin(&mut self) -> Result<Vec<Arrival>, Broken> {
         let pulse = self.pulse.clone();
         let interrupted = Arc::new(move || pulse.interrupted());
         let mut joined = Federation::join(self.taking.clone(), interrupted)?;
         let begun = joined.begin();
         self.joined = Some(joined);
-        begun
+        Ok(begun?)
     }
 
     fn exchange(
@@ -47,9 +55,9 @@ impl Outside for Live {
         sent: Vec<Departure>,
         now: i64,
         next: i64,
-    ) -> Result<(i64, Vec<Arrival>), FederationError> {
+    ) -> Result<(i64, Vec<Arrival>), Broken> {
         let Self { joined, status, told, .. } = self;
-        let Some(joined) = joined else { return Err(FederationError::Gone) };
+        let Some(joined) = joined else { return Err(FederationError::Gone.into()) };
         let mut look = |waited: Duration| {
             if let Some(file) = status.as_ref().filter(|_| told.elapsed() >= EVERY) {
                 *told = Instant::now();
@@ -59,14 +67,14 @@ impl Outside for Live {
                 let _ = directory::replace(file, format!("{status:#}\n").as_bytes());
             }
         };
-        joined.exchange(sent, now, next, &mut look)
+        Ok(joined.exchange(sent, now, next, &mut look)?)
     }
 
-    fn leave(&mut self, sent: Vec<Departure>, now: i64) -> Result<(), FederationError> {
+    fn leave(&mut self, sent: Vec<Departure>, now: i64) -> Result<(), Broken> {
         if let Some(file) = &self.status {
             let _ = directory::remove(file);
         }
-        self.joined.take().map_or(Ok(()), |joined| joined.leave(sent, now))
+        Ok(self.joined.take().map_or(Ok(()), |joined| joined.leave(sent, now))?)
     }
 
     fn fail(&mut self, why: &str) {
