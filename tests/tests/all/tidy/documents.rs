@@ -187,6 +187,33 @@ fn pages_are_chapters() {
     none("pages that are no chapters", &pages.collect::<Vec<_>>());
 }
 
+/// Tests that pages name in backquotes, with their file, exist; the taxonomy has all of its leaves, once each.
+#[test]
+fn named_tests_exist() {
+    let (mut checked, mut missing) = (0, Vec::new());
+    for (name, text) in everything(&[".md"]) {
+        for quoted in text.split('`').skip(1).step_by(2) {
+            let Some((file, test)) = quoted.split_once("::").filter(|(f, _)| f.ends_with(".rs"))
+            else {
+                continue;
+            };
+            checked += 1;
+            let source = fs::read_to_string(root().join(file)).unwrap_or_default();
+            let head = format!("fn {test}(");
+            if !source.split("#[test]").skip(1).any(|rest| rest.trim_start().starts_with(&head)) {
+                missing.push(format!("{name}: {quoted}"));
+            }
+        }
+    }
+    assert!(checked > 50, "only {checked} tests are named");
+    none("tests that are not there", &missing);
+    let page = fs::read_to_string(root().join("docs/taxonomy.md")).unwrap();
+    let rows = page.lines().filter_map(|l| l.strip_prefix("| ")?.split(" | ").next());
+    let leaves: Vec<&str> = rows.filter(|l| !["leaf", "---"].contains(l)).collect();
+    let once: std::collections::BTreeSet<&&str> = leaves.iter().collect();
+    assert_eq!((leaves.len(), once.len()), (66, 66));
+}
+
 /// Files that pages name in backquotes, with their folder, exist.
 #[test]
 fn named_files_exist() {
