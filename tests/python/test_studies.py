@@ -1,5 +1,10 @@
 """Studies: threads, processes, answers and tables."""
 
+import os
+import shutil
+import signal
+import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
@@ -78,6 +83,30 @@ def test_dask_gives_equal_files(tmp_path: Path) -> None:
         there.run(executor=client.get_executor(pure=False))
     for name in ("results.csv", "answers.json"):
         assert (here.out / name).read_bytes() == (there.out / name).read_bytes()
+
+
+def test_the_command_hands_runs_to_dask(tmp_path: Path) -> None:
+    """A worker is killed meanwhile, and others do its runs."""
+    distributed = pytest.importorskip("distributed")
+    program = os.environ.get("SUPERDENSE") or shutil.which("superdense")
+    assert program, "SUPERDENSE names the program"
+    here = study(tmp_path, "here")
+    here.run(workers=1)
+    # The study varies in steps that take a while, so that one is under way when the worker dies.
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        address = cluster.scheduler_address.removeprefix("tcp://")
+        line = [program, "study", "limit.toml", "--on", f"dask:{address}", "--out", "there"]
+        env = {**os.environ, "SUPERDENSE_PYTHON": sys.executable}
+        running = subprocess.Popen(line, cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True)
+        victim = next(iter(cluster.workers.values()))
+        os.kill(victim.process.pid, signal.SIGKILL)
+        told, _ = running.communicate(timeout=120)
+    assert running.returncode == 0 and "holds up to height = 1.22" in told, told
+    for name in ("results.csv", "answers.json"):
+        assert (here.out / name).read_bytes() == (tmp_path / "there" / name).read_bytes()
+    done = subprocess.run([program, "study", "limit.toml", "--on", "dask:127.0.0.1:1"], cwd=tmp_path, env=env,
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2 and "no scheduler at 127.0.0.1:1" in done.stderr, done.stderr
 
 
 def test_report_of_a_study(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ pub(crate) fn study(
             runner.side_by_side(workers);
         }
         let mut home = Home::open(&study, &file, &out, retry).map_err(Bad::other)?;
-        let limits = Limits { workers, timeout: study.timeout };
+        let limits = Limits { workers, timeout: study.timeout, piece: None };
         let stop = || pulse.interrupted();
         let ended = match &submit {
             None => home.conduct(&study, &runner, limits, &stop, &mut |_| ()),

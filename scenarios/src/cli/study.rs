@@ -8,8 +8,8 @@ use crate::{
     output::directory,
     run::pulse::Pulse,
     study::{
-        ANSWERS, Conducted, Home, Limits, RESULTS, Runner, STORE, ScenarioRunner, Sets, Study,
-        StudyError,
+        ANSWERS, Conducted, Home, Limits, Piece, RESULTS, Runner, STORE, ScenarioRunner, Sets,
+        Study, StudyError,
         answer::{self, Answer},
         ask::Kind,
         conduct::Progress,
@@ -25,6 +25,7 @@ use std::{
     time::Instant,
 };
 
+mod elsewhere;
 mod export;
 mod rerun;
 
@@ -71,6 +72,16 @@ struct RunOptions {
     /// Do runs again that failed or took too long.
     #[arg(long)]
     retry_failed: bool,
+    /// Who does the runs: `local`, `dask:HOST:PORT`, or `list`, which prints commands for other machines. What they did
+    /// is taken in by the next call. Never changes results.
+    #[arg(long, value_name = "WHERE", default_value = "local", conflicts_with_all = ["dry_run", "piece"])]
+    on: elsewhere::On,
+    /// Number of commands that `--on list` prints.
+    #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pieces: u32,
+    /// Do one piece of the missing runs.
+    #[arg(long, value_name = "K/N", value_parser = elsewhere::piece, conflicts_with = "dry_run")]
+    piece: Option<Piece>,
 }
 
 impl From<StudyError> for Stop {
@@ -104,12 +115,19 @@ fn run(console: &Console, options: &RunOptions) -> Done {
         Some(out) => out.clone(),
         None => directory::default_for(&study.name).map_err(Stop::usage)?,
     };
-    let mut home = Home::open(&study, &options.file, &out, options.retry_failed)?;
+    if let elsewhere::On::Dask(scheduler) = &options.on {
+        elsewhere::by_dask(options, scheduler, &out)?;
+    }
+    let mut home = match options.piece {
+        Some(piece) => Home::piece(&study, &options.file, &out, piece)?,
+        None => Home::open(&study, &options.file, &out, options.retry_failed)?,
+    };
     let pulse = Pulse::default();
     // Without a handler Ctrl-C ends the program at once, which the store outlives.
     let _ = pulse.on_interrupt();
     let bar = bar(console);
-    let limits = Limits { workers, timeout: study.timeout };
+    let nothing = (options.on == elsewhere::On::List).then_some(Piece { number: 0, of: 1 });
+    let limits = Limits { workers, timeout: study.timeout, piece: options.piece.or(nothing) };
     let began = Instant::now();
     let mut tell = |p: Progress| show(bar.as_ref(), began, p);
     let stop = || pulse.interrupted();
@@ -118,12 +136,13 @@ fn run(console: &Console, options: &RunOptions) -> Done {
         bar.finish_and_clear();
     }
     let answers = match &ended {
-        Ok(Some(found)) => Some(home.write(&study, found)),
+        Ok(Some(found)) if found.left == 0 => Some(home.write(&study, found)),
         _ => None,
     };
     // Why rows were not taken says the writer.
     home.close()?;
     match ended? {
+        Some(found) if found.left > 0 => elsewhere::left(console, options, &found, &out),
         Some(found) => {
             let answers = answers.transpose()?.unwrap_or_default();
             report(console, (&study, &found), &answers, &out)

@@ -47,6 +47,8 @@ pub(crate) struct Evaluation {
     /// Ports by model, for notes and for messages; streams by sender.
     ports: HashMap<(ModelKey, u16), usize>,
     senders: HashMap<(ModelKey, u16), Vec<usize>>,
+    /// Models that note their pieces.
+    noting: Vec<ModelKey>,
     rate: f64,
     state: State,
     /// Room for the outputs of one interval.
@@ -94,8 +96,9 @@ impl Evaluation {
             earlier: results.streams.iter().map(|s| vec![None; base(s).0]).collect(),
         };
         let results = results.clone();
-        let parts = Vec::new();
-        let mut this = Self { results, signals, reads, keys, ports, senders, rate, state, parts };
+        let (noting, parts) = (Vec::new(), Vec::new());
+        let mut this =
+            Self { results, signals, reads, keys, ports, senders, noting, rate, state, parts };
         this.blank();
         Ok(Some(this))
     }
@@ -130,6 +133,15 @@ impl Evaluation {
                 self.state.noted[self.ports[&(key, port)]] = noted;
             }
         }
+        self.gather();
+    }
+
+    /// Finds the models that note, each once, in the order of the results.
+    fn gather(&mut self) {
+        let mut known = HashSet::new();
+        let noting = self.keys.iter().zip(&self.state.noted).filter(|(_, noted)| **noted);
+        let once = noting.filter(|((key, _), _)| known.insert(*key));
+        self.noting = once.map(|((key, _), _)| *key).collect();
     }
 
     /// The part of it that a checkpoint holds.
@@ -140,6 +152,7 @@ impl Evaluation {
     /// Goes on from a checkpoint of this plan.
     pub(crate) fn restore(&mut self, state: State) {
         self.state = state;
+        self.gather();
     }
 
     /// Whether it wants to hear what a model sends.
@@ -193,13 +206,7 @@ impl Evaluation {
 
     /// Works through all that is final when all cycles up to tick `now` ran; at the `end` of the run, all.
     pub(crate) fn advance(&mut self, sim: &mut Simulation<Value>, now: i64, end: bool) {
-        let mut models: Vec<ModelKey> = Vec::new();
-        for (k, &(key, _)) in self.keys.iter().enumerate() {
-            if self.state.noted[k] && models.last() != Some(&key) && !models.contains(&key) {
-                models.push(key);
-            }
-        }
-        for key in models {
+        for &key in &self.noting {
             let notes = sim.take_notes(key, end.then_some(now));
             let pieces = notes.and_then(|notes| notes.downcast::<Vec<Piece>>().ok());
             for piece in pieces.into_iter().flat_map(|pieces| *pieces) {
@@ -390,7 +397,7 @@ impl Evaluation {
         let mut all = places.filter_map(|k| self.results.reductions.get(k));
         all.any(|r| r.how != How::Final && coarse(r.of)).then(|| {
             format!(
-                "result `{}` is off: it reads what changes more than 100 000 times within steps of its unit; \
+                "result `{}` is off: it reads what changes more than 500 times in each step of its unit, and 130 000 times more; \
                  give the unit a `max_step` that is shorter than these changes",
                 named.name
             )

@@ -250,6 +250,16 @@ impl Run {
         let _ = tick;
     }
 
+    /// Whether a failure is that of another program, without which nothing goes on.
+    pub(super) fn is_of_others(&self, failure: &Failure) -> bool {
+        let place = match failure {
+            Failure::Federation(_) => return true,
+            Failure::Run { error, .. } => error.path(),
+            _ => None,
+        };
+        self.plan.units.iter().any(|u| u.kind == "mosaik" && Some(u.path.as_str()) == place)
+    }
+
     /// Whether what came makes the run go through its tick once more.
     fn again(&mut self) -> Result<bool, Failure> {
         #[cfg(feature = "federation")]

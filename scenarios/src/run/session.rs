@@ -179,7 +179,7 @@ impl Session {
             files.flush(run)?;
             files.sync(run, ended.is_ok())?;
         }
-        if let Err(Failure::Federation(_)) = &ended {
+        if ended.as_ref().is_err_and(|failure| run.is_of_others(failure)) {
             files.fault(run)?;
         }
         match ended? {
@@ -258,7 +258,7 @@ impl Files {
         self.checkpoint(run).map_err(|e| e.to_string())
     }
 
-    /// The facts of a run whose federation failed.
+    /// The facts of a run in which its federation or a simulator of mosaik failed, which no checkpoint goes on from.
     fn fault(&mut self, run: &mut Run) -> Result<(), Failure> {
         let end = run.sim.now().ticks;
         let summary = Summary { ended: Some("fault"), ..run.summary((end, None)) };

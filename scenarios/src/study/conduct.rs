@@ -35,6 +35,27 @@ pub struct Limits {
     pub workers: usize,
     /// Wall time of a run.
     pub timeout: Option<Duration>,
+    /// Which runs are done; all without.
+    pub piece: Option<Piece>,
+}
+
+/// A part of the runs that are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// Its number, from 1 on. The piece 0 has no runs.
+    pub number: u32,
+    /// The number of pieces.
+    pub of: u32,
+}
+
+impl Piece {
+    /// Whether it has a run. That depends on the run alone, not on who asked for it first.
+    fn has(self, key: u64, replicate: u32) -> bool {
+        let mut digest = Digest::new();
+        digest.word(key);
+        digest.word(u64::from(replicate));
+        digest.finish() % u64::from(self.of.max(1)) + 1 == u64::from(self.number)
+    }
 }
 
 /// A point, known by its settings.
@@ -75,6 +96,8 @@ pub struct Conducted<'a> {
     pub runs: HashMap<(usize, u32), Stored>,
     /// Runs that were not there before.
     pub fresh: usize,
+    /// Runs that other pieces have; their questions wait.
+    pub left: usize,
 }
 
 impl Conducted<'_> {
@@ -125,7 +148,7 @@ struct Job {
 struct Done {
     place: usize,
     replicate: u32,
-    /// The run; nothing if it was told to end.
+    /// The run; nothing if it was told to end, or another piece has it.
     run: Option<Stored>,
     /// Its wall time, if it was run now.
     seconds: Option<f64>,
@@ -137,6 +160,7 @@ struct Shared<'a, R> {
     known: &'a Runs,
     seed: u64,
     timeout: Option<Duration>,
+    piece: Option<Piece>,
     /// The study is to end.
     stop: AtomicBool,
     /// Runs under way: since when, and how to end them.
@@ -169,6 +193,7 @@ pub fn conduct<'a, R: Runner>(
         known,
         seed: study.seed,
         timeout: limits.timeout,
+        piece: limits.piece,
         stop: AtomicBool::new(false),
         running: Mutex::default(),
         jobs: Mutex::new(receiver),
@@ -213,6 +238,7 @@ impl<'a, 's> Conductor<'a, 's> {
             numbers: Vec::new(),
             runs: HashMap::new(),
             fresh: 0,
+            left: 0,
         };
         Self {
             study,
@@ -320,7 +346,11 @@ impl<'a, 's> Conductor<'a, 's> {
     }
 
     fn take(&mut self, done: Done) -> Result<(), StudyError> {
-        let Some(run) = done.run else { return Ok(()) };
+        let Some(run) = done.run else {
+            self.waiting.remove(&(done.place, done.replicate));
+            self.done.left += 1;
+            return Ok(());
+        };
         self.progress.done += 1;
         self.progress.lost += usize::from(run.status != Status::Done);
         if let Some(seconds) = done.seconds {
@@ -405,6 +435,9 @@ fn work<R: Runner>(shared: &Shared<'_, R>, job: &Job) -> Done {
     };
     if let Some(run) = shared.known.get(&(key, replicate)) {
         return Done { place, replicate, run: Some(run.clone()), seconds: None };
+    }
+    if shared.piece.is_some_and(|piece| !piece.has(key, replicate)) {
+        return Done { place, replicate, run: None, seconds: None };
     }
     let seed = (replicate > 0).then(|| superdense_study::seed(shared.seed, replicate));
     let plan = match ready.filter(|_| seed.is_none()) {

@@ -40,7 +40,7 @@
 use super::{
     ANSWERS, Conducted, Limits, RESULTS, Row, Runner, STORE, Sets, Store, Study, StudyError,
     answer::{self, Answer},
-    conduct::{Progress, conduct, key_of},
+    conduct::{Piece, Progress, conduct, key_of},
     store::{Runs, Status, Stored},
     table,
     vary::Parameter,
@@ -48,10 +48,13 @@ use super::{
 use crate::output::directory;
 use serde_json::json;
 use std::{
-    fs::File,
+    fs::{self, File},
     path::{Path, PathBuf},
 };
 use superdense_models::maths::expr::nearest;
+
+/// The folder of the pieces of a study.
+const PIECES: &str = "pieces";
 
 /// The directory of a study, which nobody else writes meanwhile.
 #[derive(Debug)]
@@ -86,12 +89,32 @@ impl Home {
     /// # Errors
     /// When another program holds the directory, or it holds other things.
     pub fn open(study: &Study, file: &Path, out: &Path, retry: bool) -> Result<Self, StudyError> {
+        Self::with(study, file, (out, &stores(&out.join(PIECES))?), retry)
+    }
+
+    /// Opens or makes the directory of a piece of a study whose directory is `out`. It knows the runs that are there, and
+    /// [`open`](Self::open) takes in what it adds.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn piece(study: &Study, file: &Path, out: &Path, piece: Piece) -> Result<Self, StudyError> {
+        let own = out.join(PIECES).join(format!("{}-of-{}", piece.number, piece.of));
+        let whole = Some(out.join(STORE)).filter(|store| store.is_file());
+        Self::with(study, file, (&own, whole.as_slice()), false)
+    }
+
+    fn with(
+        study: &Study,
+        file: &Path,
+        (out, others): (&Path, &[PathBuf]),
+        retry: bool,
+    ) -> Result<Self, StudyError> {
         let held = directory::hold(out)?;
         let fresh = !out.join(STORE).is_file();
         if fresh {
             empty(out)?;
         }
-        let (store, known) = Store::open(&out.join(STORE), &study.results, retry)?;
+        let (store, known) = Store::open(&out.join(STORE), &study.results, retry, others)?;
         let (out, file) = (out.to_owned(), file.to_owned());
         let this = Self { out, file, store, known, _held: held };
         if fresh {
@@ -222,6 +245,19 @@ impl Home {
         store.meta("title", json!(study.title))?;
         store.meta("asks", json!(asks))
     }
+}
+
+/// The stores of the folders in a folder, in the order of their names.
+fn stores(folder: &Path) -> Result<Vec<PathBuf>, StudyError> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let refused = |e: std::io::Error| StudyError::Refused(format!("{}: {e}", folder.display()));
+    let entries = fs::read_dir(folder).and_then(|all| all.collect::<Result<Vec<_>, _>>());
+    let stores = entries.map_err(refused)?.into_iter().map(|entry| entry.path().join(STORE));
+    let mut stores: Vec<PathBuf> = stores.filter(|store| store.is_file()).collect();
+    stores.sort_unstable();
+    Ok(stores)
 }
 
 /// Refuses a directory without a store that holds results of something else.

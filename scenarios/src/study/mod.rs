@@ -33,7 +33,7 @@ pub mod store;
 pub mod table;
 pub mod vary;
 
-pub use conduct::{Conducted, Limits, conduct};
+pub use conduct::{Conducted, Limits, Piece, conduct};
 pub use file::Study;
 pub use home::{Asked, Home};
 pub use reader::Reader;

@@ -117,13 +117,25 @@ pub fn hex(key: u64) -> String {
 }
 
 impl Store {
-    /// Opens or makes the store in a file, and returns the runs that are there. With `retry`, runs that
-    /// failed are forgotten.
+    /// Opens or makes the store in a file, and returns the runs that are there, together with those of `others`, which
+    /// are taken in. With `retry`, runs that failed are forgotten.
     ///
     /// # Errors
-    /// When the file is no store, or cannot be used.
-    pub fn open(file: &Path, names: &[String], retry: bool) -> Result<(Self, Runs), StudyError> {
-        let connection = opened(file, retry).map_err(at(file))?;
+    /// When a file is no store, or cannot be used.
+    pub fn open(
+        file: &Path,
+        names: &[String],
+        retry: bool,
+        others: &[PathBuf],
+    ) -> Result<(Self, Runs), StudyError> {
+        let connection = opened(file).map_err(at(file))?;
+        for other in others {
+            taken_in(&connection, other).map_err(at(other))?;
+        }
+        if retry {
+            let forgotten = connection.execute("DELETE FROM run WHERE status <> 'done'", []);
+            forgotten.map_err(at(file))?;
+        }
         let runs = runs(&connection, names).map_err(at(file))?;
         let (sender, receiver) = channel();
         let own = names.to_vec();
@@ -212,7 +224,7 @@ impl Store {
     }
 }
 
-fn opened(file: &Path, retry: bool) -> rusqlite::Result<Connection> {
+fn opened(file: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(file)?;
     connection.busy_timeout(Duration::from_secs(10))?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
@@ -220,10 +232,15 @@ fn opened(file: &Path, retry: bool) -> rusqlite::Result<Connection> {
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.execute_batch(TABLES)?;
     connection.execute("INSERT OR IGNORE INTO meta VALUES('format', ?1)", [FORMAT])?;
-    if retry {
-        connection.execute("DELETE FROM run WHERE status <> 'done'", [])?;
-    }
     Ok(connection)
+}
+
+/// Takes in the runs of another store that are not there yet.
+fn taken_in(connection: &Connection, other: &Path) -> rusqlite::Result<()> {
+    connection.execute("ATTACH DATABASE ?1 AS other", [other.to_string_lossy()])?;
+    let taken = connection.execute("INSERT OR IGNORE INTO run SELECT * FROM other.run", []);
+    connection.execute("DETACH DATABASE other", [])?;
+    taken.map(drop)
 }
 
 /// All runs of a store.

@@ -16,7 +16,7 @@ const STUDY: &str = "scenario = 'scenario.toml'\nseed = 7\n[vary]\n\
     a = { from = 0.0, to = 4.0, step = 0.5 }\ndelay = { from = '1 ms', to = '2 s' }\nmode = [1, 2]\n\
     [ask.map]\nmethod = 'grid'\nover = { a = 5 }\n";
 
-const LIMITS: Limits = Limits { workers: 2, timeout: None };
+const LIMITS: Limits = Limits { workers: 2, timeout: None, piece: None };
 
 /// A study in a folder of a test.
 struct Given {

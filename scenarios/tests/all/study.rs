@@ -118,8 +118,8 @@ fn some(
     (folder, workers, most): (&Folder, usize, usize),
 ) -> Option<Ran> {
     let file = folder.0.join("study.sqlite");
-    let (store, known) = Store::open(&file, &study.results, false).unwrap();
-    let limits = Limits { workers, timeout: study.timeout };
+    let (store, known) = Store::open(&file, &study.results, false, &[]).unwrap();
+    let limits = Limits { workers, timeout: study.timeout, piece: None };
     // It is asked whenever a run is there, however fast they come.
     let heard = std::cell::Cell::new(0);
     let stop = || {
@@ -237,7 +237,11 @@ fn failures_are_rows() {
     // They stay failed until they are to be done again.
     let again = all(&study, &double(noisy), &folder, 2);
     assert_eq!((again.lost, again.fresh), (2, 0));
-    Store::open(&folder.0.join("study.sqlite"), &study.results, true).unwrap().0.close().unwrap();
+    Store::open(&folder.0.join("study.sqlite"), &study.results, true, &[])
+        .unwrap()
+        .0
+        .close()
+        .unwrap();
     let again = all(&study, &double(noisy), &folder, 2);
     assert_eq!((again.lost, again.fresh), (0, 2));
 }

@@ -90,6 +90,8 @@ fn a_killed_simulator_ends_the_run_with_3_and_its_results() {
         assert!(text.contains(part), "{part} in {text}");
     }
     assert_eq!(rows(&dir), 5, "values up to the fault");
+    let summary = json(&read(&dir, "out/a/summary.json"));
+    assert_eq!((&summary["ended"], &summary["end_time"]), (&Json::from("fault"), &Json::from(5)));
 }
 
 #[cfg(all(feature = "mosaik", target_os = "linux"))]

@@ -289,3 +289,67 @@ fn the_tutorial_ends_in_its_answer() {
     let told = page.lines().find(|line| line.starts_with("  limit")).unwrap();
     assert!(said.contains(told), "{said}");
 }
+
+/// A grid with replicates beside a search.
+const PIECED: &str = "
+scenario = 'growth.toml'
+[vary]
+a = { from = 0.01, to = 0.09, step = 0.01 }
+[ask.limit]
+method = 'boundary'
+over = 'a'
+keep = 'top < 2'
+[ask.map]
+method = 'grid'
+over = { a = 5 }
+replicates = 3
+";
+
+/// The commands that a list has.
+fn listed(dir: &Path, options: &str) -> Vec<String> {
+    let told = good(dir, &format!("study study.toml --on list {options}"));
+    let pieces = told.lines().filter(|l| l.contains("--piece")).map(str::to_owned);
+    pieces.collect()
+}
+
+/// Carries out a command of a list from another folder.
+fn carried_out(command: &str) {
+    let line = command.strip_prefix("superdense ").expect("our program");
+    good(&std::env::temp_dir(), line);
+}
+
+/// Pieces of a study, in any order and with one that is lost, come to the tables of a local one.
+#[test]
+fn pieces_come_to_the_whole() {
+    let dir = scenario("study-pieces", PIECED);
+    good(&dir, "study study.toml --out local");
+    let mut rounds = 0;
+    loop {
+        let pieces = listed(&dir, "--pieces 4 --out pieces");
+        if pieces.is_empty() {
+            break;
+        }
+        rounds += 1;
+        assert!(pieces.len() <= 4 && rounds < 12, "{pieces:?}");
+        // In the first round one is never done.
+        pieces.iter().rev().skip(usize::from(rounds == 1)).for_each(|p| carried_out(p));
+    }
+    assert!(rounds > 2, "a search has rounds");
+    assert_eq!(files(&dir.join("pieces")), files(&dir.join("local")));
+    // Half a list, and the rest here.
+    let pieces = listed(&dir, "--pieces 2 --out half");
+    carried_out(&pieces[1]);
+    let told = good(&dir, "study study.toml --out half");
+    assert!(!told.contains("0 of them new"), "{told}");
+    assert_eq!(files(&dir.join("half")), files(&dir.join("local")));
+    for (line, part) in [
+        ("--piece 9/8", "such as 3/8"),
+        ("--piece 0/8", "such as 3/8"),
+        ("--on dask", "dask:HOST:PORT"),
+        ("--on list --piece 1/2", "cannot be used with"),
+    ] {
+        let output = superdense(&dir, &format!("study study.toml {line}"));
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && err.contains(part), "{line}: {err}");
+    }
+}
