@@ -335,6 +335,15 @@ impl Simulator {
     }
 }
 
+impl Drop for Simulator {
+    fn drop(&mut self) {
+        // After an error the world still says that it stops.
+        if !self.stopped {
+            self.wire.drain(Instant::now() + PARTING);
+        }
+    }
+}
+
 impl std::fmt::Debug for Simulator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Simulator").field("offer", &self.offer).finish_non_exhaustive()

@@ -282,6 +282,8 @@ pub trait Core<E: Equations>: Send + 'static {
     fn input(&mut self, scene: &Scene<E>, port: usize);
     /// Receivers hold a new segment of output `port`.
     fn sent(&mut self, scene: &Scene<E>, port: usize);
+    /// A relation flips to and fro within some ticks, as it may where steps are too long for the method.
+    fn chatters(&mut self) {}
     /// Whether an output is outside its band at the present, where the variables are `vars`.
     fn outside(&mut self, scene: &Scene<E>, vars: &[f64]) -> bool;
     /// Expands the outputs that receivers need anew around offset `t`, up to powers of `order`:

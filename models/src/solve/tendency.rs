@@ -187,9 +187,10 @@ impl Tendency {
     }
 }
 
-/// Whether nothing moves a quantity, wherever it may be.
-pub(crate) fn rests<const N: usize>(series: &Bounded<N>) -> bool {
-    series.value.0[1..].iter().chain(&series.error[1..]).all(|moves| *moves == 0.0)
+/// Whether nothing moves a quantity, wherever it may be. The solution is computed by formulas that round as these do, so
+/// that `rounding`, the series for states that are exact, moves nothing.
+pub(crate) fn rests<const N: usize>(z: &Bounded<N>, rounding: &Bounded<N>) -> bool {
+    z.value.0[1..].iter().all(|moves| *moves == 0.0) && z.error[1..] == rounding.error[1..]
 }
 
 /// The sign of the first coefficient from number `first` on that is certainly not zero.
@@ -299,14 +300,14 @@ impl<E: Equations, C: Course> Doubts for Doubt<'_, E, C> {
     }
 
     fn stops(&mut self, k: usize, t: f64, side: f64) -> bool {
-        let dims = self.scene.dims;
-        if k >= dims.indicators {
+        if k >= self.scene.dims.indicators {
             return false;
         }
         self.look(t);
         let Tendency { vars, errors, series, consistent, .. } = &mut *self.tendency;
-        vars[dims.first_side() + k] = side;
-        rests(&series.along(self.scene, (t, vars), |place| errors[place], consistent)[k])
+        vars[self.scene.dims.first_side() + k] = side;
+        let z = series.along(self.scene, (t, vars), |place| errors[place], consistent)[k];
+        rests(&z, &series.along(self.scene, (t, vars), |_| 0.0, consistent)[k])
     }
 
     fn heading(&mut self, k: usize, t: f64, bound: f64) -> f64 {

@@ -48,6 +48,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             if self.state.flipped[k].note(now) && self.readers.relations[k].stops {
                 fx.located();
             }
+            if self.state.flipped[k].count == FLIPS / 20 {
+                self.core.chatters();
+            }
             if self.state.flipped[k].count > FLIPS {
                 let back = self.is_sent_back(k);
                 let last = &mut self.state.flipped[k];
@@ -90,25 +93,23 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let quoted = |list: Vec<&str>| format!("`{}`", list.join("`, `"));
         let relations = self.readers.relations.iter().zip(&self.state.flipped);
         let chatter = relations.clone().filter(|(r, at)| r.stops && late(&at.last)).map(|(r, _)| r);
-        let sides: Vec<&str> = chatter.clone().map(|r| &*r.text).collect();
         let rounds = chatter.clone().any(|r| r.kind == Kind::Floor);
         let slides = relations.clone().any(|(r, _)| r.sliding.is_some());
         let events = self.scene.equations.events().iter().zip(&self.state.happened);
         let again: Vec<_> = events.filter(|(_, at)| late(at)).map(|(e, _)| e).collect();
         let mut parts = Vec::new();
-        if !sides.is_empty() {
+        if chatter.clone().next().is_some() {
             const MODE: &str =
                 "give the sliding motion along them a mode, or their thresholds a hysteresis";
             const SLIDE: &str = "switching = \"sliding\" lets it slide along zero, where that reads no input; \
                                  else give the sliding motion a mode";
             const ROUND: &str = "nothing slides along whole numbers (`floor`, `ceil`, `round`, `trunc`, `mod`): write \
                                  these jumps with `if` and switching = \"sliding\", or give the sliding motion a mode";
-            let sides = quoted(sides);
-            let what = if rounds { "a `floor`, `mod`, ..." } else { "an `if`, `abs`, ..." };
-            let help = match (rounds, slides) {
-                (true, _) => ROUND,
-                (false, true) => MODE,
-                (false, false) => SLIDE,
+            let sides = quoted(chatter.map(|r| &*r.text).collect());
+            let (what, help) = match (rounds, slides) {
+                (true, _) => ("a `floor`, `mod`, ...", ROUND),
+                (false, true) => ("an `if`, `abs`, ...", MODE),
+                (false, false) => ("an `if`, `abs`, ...", SLIDE),
             };
             parts.push(format!("{what} makes {sides} flip to and fro; {help}"));
         }

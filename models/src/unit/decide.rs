@@ -391,7 +391,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         let Scratch { vars, tendency, errors, .. } = &mut self.scratch;
         let error = |place: usize| if place == 0 { f64::EPSILON } else { errors[place] };
-        rests(&tendency.series(&self.scene, (at.t, vars), error)[k]).then_some(side)
+        let z = tendency.series(&self.scene, (at.t, vars), error)[k];
+        rests(&z, &tendency.series(&self.scene, (at.t, vars), |_| 0.0)[k]).then_some(side)
     }
 
     /// Whether a relation has come to stand on its threshold since an input came to rest.

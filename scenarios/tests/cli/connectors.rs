@@ -390,3 +390,37 @@ fn events_are_those_of_parts() {
         assert_eq!(open, 10.0, "duty {duty}");
     }
 }
+
+/// Blocked diodes beside inductors are stiff, and throw an explicit method to and fro where they switch: `auto` then takes
+/// the implicit one, and comes to its solution.
+#[test]
+fn blocked_diodes_make_auto_implicit() {
+    let phase = |name: &str, angle: f64| {
+        format!(
+            "[unit.s{name}]\ntemplate = 'sine_voltage'\namplitude = 100\nfrequency = 50\nphase = {angle}\n\
+             [unit.l{name}]\ntemplate = 'inductor'\nL = 2e-3\n\
+             [unit.u{name}]\ntemplate = 'diode'\nRon = 1e-2\nGoff = 1e-4\n\
+             [unit.d{name}]\ntemplate = 'diode'\nRon = 1e-2\nGoff = 1e-4\n"
+        )
+    };
+    let third = std::f64::consts::TAU / 3.0;
+    let phases = phase("a", 0.0) + &phase("b", -third) + &phase("c", third);
+    let solved = |method: &str| {
+        let text = format!(
+            "stop = '60 ms'\nsample = 'none'\ninclude = ['PARTS/electrical.toml']\n\
+             connections = ['sa.p = la.p', 'sb.p = lb.p', 'sc.p = lc.p', 'sa.n = sb.n = sc.n = g.p', \
+             'la.n = ua.p = da.n', 'lb.n = ub.p = db.n', 'lc.n = uc.p = dc.n', \
+             'ua.n = ub.n = uc.n = k.p = r.p', 'da.p = db.p = dc.p = k.n = r.n']\n\
+             [joined]\nmethod = '{method}'\n[unit.g]\ntemplate = 'ground'\n\
+             [unit.r]\ntemplate = 'resistor'\nR = 20\n[unit.k]\ntemplate = 'capacitor'\nC = 1e-3\nstart = 100\n{phases}\
+             [result]\nlargest = 'max(r.v)'\nlast = 'final(r.v)'\n"
+        );
+        let results = run(&format!("blocked-{method}"), &text);
+        ["largest", "last"].map(|name| results.result(name))
+    };
+    let (auto, rodas) = (solved("auto"), solved("rodas"));
+    close(rodas[0], 194.1348, 1e-3, "the largest voltage");
+    for (auto, rodas) in auto.into_iter().zip(rodas) {
+        close(auto, rodas, 1e-4, "voltage under auto");
+    }
+}

@@ -294,7 +294,7 @@ fn the_tutorial_ends_in_its_answer() {
 const PIECED: &str = "
 scenario = 'growth.toml'
 [vary]
-a = { from = 0.01, to = 0.09, step = 0.01 }
+a = { from = 0.01, to = 0.09, step = 0.0001 }
 [ask.limit]
 method = 'boundary'
 over = 'a'
@@ -302,7 +302,7 @@ keep = 'top < 2'
 [ask.map]
 method = 'grid'
 over = { a = 5 }
-replicates = 3
+replicate = 3
 ";
 
 /// The commands that a list has.

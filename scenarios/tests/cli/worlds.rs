@@ -1,6 +1,6 @@
 //! Scenarios as simulators of mosaik, in worlds of mosaik itself. Without Python and `mosaik` the tests say so and end.
 use super::*;
-use std::{path::Path, process::Command, sync::OnceLock};
+use std::{os::unix::process::CommandExt, path::Path, process::Command, sync::OnceLock};
 
 /// The page with the examples.
 const PAGE: &str = include_str!("../../../docs/federation.md");
@@ -48,11 +48,17 @@ impl Bench {
             .replace("superdense mosaik", &format!("{} mosaik", env!("CARGO_BIN_EXE_superdense")))
             .replace("python3 ", &format!("{} ", self.python));
         fs::write(self.dir.join("world.py"), text).unwrap();
-        let output = Command::new(self.python).arg("world.py").current_dir(&self.dir).output();
-        let output = output.unwrap();
-        let (out, err) = (output.stdout, output.stderr);
-        let told = format!("{}{}", String::from_utf8_lossy(&out), String::from_utf8_lossy(&err));
-        (output.status.success(), told)
+        // Simulators may outlive their world, and hold its pipes.
+        let log = fs::File::create(self.dir.join("world.log")).unwrap();
+        let mut world = Command::new(self.python);
+        world.arg("world.py").current_dir(&self.dir).process_group(0);
+        world.stdout(log.try_clone().unwrap()).stderr(log);
+        let mut world = world.spawn().unwrap();
+        let status = world.wait().unwrap();
+        // Ours may still write.
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let _ = Command::new("kill").args(["-9", "--", &format!("-{}", world.id())]).output();
+        (status.success(), read(&self.dir, "world.log"))
     }
 
     fn write(&self, name: &str, text: &str) {

@@ -69,6 +69,8 @@ struct Tally {
     stop: f64,
     /// The method has just started anew; the time of that.
     fresh: bool,
+    /// A relation chatters under it.
+    chatters: bool,
     now: f64,
 }
 
@@ -255,9 +257,17 @@ impl Automatic {
     }
 
     /// Whether a state has become lost in its quantum, which the first quanta, by which a quantised method was chosen,
-    /// do not show: none of these is tried again. Such equations are stiff. It says so once, for where no other method
+    /// do not show: none of these is tried again. Or a relation chatters, as where stiff equations throw explicit methods
+    /// to and fro: only the implicit one goes on. Such equations are stiff. It says so once, for where no other method
     /// gets on it runs on.
     fn is_lost<E: Equations>(&mut self) -> bool {
+        if std::mem::take(&mut self.tally.chatters) {
+            let stable = Candidate::Rodas;
+            self.tally.records[stable as usize].call(self.tally.paid);
+            let others = Candidate::ALL.into_iter().filter(|c| *c != stable);
+            others.for_each(|c| self.tally.records[c as usize].bar());
+            return true;
+        }
         let mut counts = UnitStatistics::default();
         Core::<E>::count(&self.runner.core, &mut counts);
         let runs = self.runner.candidate as usize;
@@ -392,6 +402,11 @@ impl<E: Equations> Core<E> for Automatic {
     }
     fn sent(&mut self, scene: &Scene<E>, port: usize) {
         self.runner.core.sent(scene, port);
+    }
+    fn chatters(&mut self) {
+        if self.runner.candidate != Candidate::Rodas {
+            (self.tally.chatters, self.tally.look) = (true, 0.0);
+        }
     }
     fn outside(&mut self, scene: &Scene<E>, vars: &[f64]) -> bool {
         self.runner.core.outside(scene, vars)

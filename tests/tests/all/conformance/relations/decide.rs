@@ -70,6 +70,16 @@ fn rule_03_stopped_on_the_threshold() {
         )
         .event("k", Time(1, 1), 0)
         .end(0, 0.0),
+        // It stands where its derivative is zero by a sum, too.
+        case(
+            "C3.34",
+            format!(
+                "{stopped}{}",
+                moving("0.5*s + 0.5", &event("k", "at = 1\nreset = { s = -1 }"))
+            ),
+        )
+        .event("k", Time(1, 1), 0)
+        .end(0, 0.0),
         // It moves on, back, or not at all.
         case("C3.32", moving("if t < 1 then 1 else 0.5", "")).end(0, 1.0),
         case("C3.33", moving("if t < 1 then 1 else -0.5", "")).end(0, -1.0),
