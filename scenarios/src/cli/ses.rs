@@ -56,7 +56,8 @@ pub(super) fn ses(console: &Console, command: &SesCommand) -> Done {
     };
     let variant = ses::variant(ses::read((&options.file, None))?, &options.set)?;
     std::fs::create_dir_all(&options.out).map_err(OutputError::at(&options.out))?;
-    let mut files = vec![(PES.to_owned(), text(&variant.pes)), (FPES.to_owned(), text(&variant.fpes))];
+    let mut files =
+        vec![(PES.to_owned(), text(&variant.pes)), (FPES.to_owned(), text(&variant.fpes))];
     if build {
         let name = options.file.with_extension("toml");
         let name = name.file_name().unwrap_or_default().to_string_lossy().into_owned();

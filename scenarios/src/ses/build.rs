@@ -1,7 +1,9 @@
 //! A flat variant becomes a scenario.
 use super::{SesError, Variant, model::Model};
+use crate::kinds;
 use serde_json::{Map, Value, json};
 use std::path::{Component, Path, PathBuf};
+use superdense_models::kinds::UnitKind;
 
 /// Where a structure and the scenario that is made of it are.
 #[derive(Debug, Clone)]
@@ -112,18 +114,32 @@ fn unit(model: &Model, places: &Places) -> Result<Value, SesError> {
     let (key, name) = if model.mb.ends_with(".fmu") {
         table.insert("kind".to_owned(), json!("fmu"));
         ("path", places.moved(&model.mb))
-    } else if crate::kinds::find(&model.mb).is_some() {
+    } else if kinds::find(&model.mb).is_some() {
         ("kind", model.mb.clone())
     } else {
         ("template", model.mb.clone())
     };
     table.insert(key.to_owned(), name.into());
+    // Attributes that the kind `fmu` does not know are parameters of the FMU.
+    let own = kinds::find("fmu").map(UnitKind::params).unwrap_or_default();
+    let is_start = |key: &str| key != "start" && !own.iter().any(|p| p.name == key);
+    let mut start = Map::new();
     for (key, value) in &model.attributes {
+        if model.mb.ends_with(".fmu") && is_start(key) {
+            start.insert(key.clone(), value.clone());
+            continue;
+        }
         if ["kind", "template"].contains(&key.as_str()) || table.contains_key(key) {
             let message = format!("the attribute `{key}` is made of `mb`");
             return Err(SesError::new(&model.path, message, "take it out, and write `mb`"));
         }
         table.insert(key.clone(), value.clone());
+    }
+    if !start.is_empty() {
+        if let Some(Value::Object(given)) = table.get("start") {
+            start.extend(given.clone());
+        }
+        table.insert("start".to_owned(), Value::Object(start));
     }
     Ok(Value::Object(table))
 }

@@ -123,7 +123,10 @@ impl Default for Couplings {
 
 /// A coupling, or some under a condition.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(untagged, expecting = "a coupling such as \"a.y -> b.u\", or an object with `couplings` and `if` or `for`")]
+#[serde(
+    untagged,
+    expecting = "a coupling such as \"a.y -> b.u\", or an object with `couplings` and `if` or `for`"
+)]
 pub enum Item {
     /// `part.port -> part.port`, where `self` is the entity of the aspect.
     Plain(String),

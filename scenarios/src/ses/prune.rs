@@ -138,8 +138,7 @@ impl Pruner<'_> {
                 }
             }
         }
-        let couplings =
-            couplings(&aspect.couplings, &self.structure.functions, &inner, &place)?;
+        let couplings = couplings(&aspect.couplings, &self.structure.functions, &inner, &place)?;
         for coupling in &couplings {
             check(coupling, aspect, &parts, &place)?;
         }
@@ -215,8 +214,7 @@ fn only<'a>(
     match found.as_slice() {
         [one] => Ok(*one),
         [] => {
-            let message =
-                format!("none of the rules is true: {}", listed(&mut (0..all.len())));
+            let message = format!("none of the rules is true: {}", listed(&mut (0..all.len())));
             let help = "write rules of which exactly one is true for all values of the SESvars";
             Err(SesError::new(place, message, help))
         }

@@ -53,7 +53,8 @@ fn text_of(file: &Path) -> Result<String, SesError> {
                 ErrorKind::InvalidData => "this is no UTF-8 text".to_owned(),
                 _ => format!("cannot be read: {e}"),
             };
-            let help = "check the name; files under `merge` are relative to the file that names them";
+            let help =
+                "check the name; files under `merge` are relative to the file that names them";
             Err(SesError::new(file.display().to_string(), message, help))
         }
     }
