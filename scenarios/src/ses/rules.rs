@@ -188,7 +188,10 @@ impl Scope {
             (None, Some(help)) => help.to_string(),
             (None, None) => {
                 let names: Vec<&str> = self.values.keys().map(String::as_str).collect();
-                format!("SESvars are {}", names.join(", "))
+                match names.as_slice() {
+                    [] => "there are no SESvars: declare some under `vars`".to_owned(),
+                    names => format!("SESvars are {}", names.join(", ")),
+                }
             }
         };
         Wrong(format!("`{text}`: {first}"), help)

@@ -498,8 +498,8 @@ fn broken_structures_are_refused() {
                 json!({}),
             )
             .to_string(),
-            "root/a: `x`: unknown name `x`",
-            "",
+            "root/a: `x`: unknown variable `x`",
+            "there are no SESvars",
         ),
     ];
     for (name, text, message, remedy) in cases {
@@ -538,6 +538,6 @@ fn the_example_of_the_page_runs() {
         [("", 2.0), ("--set heaters=3", 6.0), ("--set heaters=3 --set spare=1", 7.0)]
     {
         let found = top(sets);
-        assert!((found - exact(power)).abs() < 1e-6, "{sets}: {found}, not {}", exact(power));
+        assert!((found - exact(power)).abs() < 1e-5, "{sets}: {found}, not {}", exact(power));
     }
 }
