@@ -22,23 +22,25 @@ const MAX_MERGES: usize = 16;
 pub fn read((file, known): (&Path, Option<&str>)) -> Result<Structure, SesError> {
     let structure = merged(file, known, &mut Vec::new())?;
     names(&structure.tree, &structure.tree.name)?;
-    for name in structure.vars.keys().filter(|name| !is_name(name)) {
-        let message = format!("`{name}` is no name of a SESvar");
-        let help = "write letters, digits and _, not beginning with a digit";
+    if let Some((name, message, help)) = wrong_var(&structure) {
+        let message = format!("`{name}` {message}");
         return Err(SesError::new(file.display().to_string(), message, help));
     }
-    let parameters = structure.scenario.get("parameters").and_then(|p| p.as_object());
-    if let Some(name) =
-        structure.vars.keys().find(|name| parameters.is_some_and(|p| p.contains_key(*name)))
-    {
-        let message = format!("`{name}` is a SESvar and a parameter of the scenario");
-        return Err(SesError::new(
-            file.display().to_string(),
-            message,
-            "give one of them another name",
-        ));
-    }
     Ok(structure)
+}
+
+/// A SESvar that cannot be set by its name: why, and the remedy.
+fn wrong_var(structure: &Structure) -> Option<(&str, &'static str, &'static str)> {
+    let parameters = structure.scenario.get("parameters").and_then(|p| p.as_object());
+    structure.vars.keys().find_map(|name| {
+        if !is_name(name) {
+            let help = "write letters, digits and _, not beginning with a digit";
+            return Some((name.as_str(), "is no name of a SESvar", help));
+        }
+        let taken = parameters.is_some_and(|p| p.contains_key(name));
+        let help = "give one of them another name";
+        taken.then_some((name, "is a SESvar and a parameter of the scenario", help))
+    })
 }
 
 fn text_of(file: &Path) -> Result<String, SesError> {

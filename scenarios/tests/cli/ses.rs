@@ -515,6 +515,10 @@ fn broken_structures_are_refused() {
         }
         refused(&dir, "", message, remedy);
     }
+    let mut both = tree(json!([leaf()]), json!([]), json!({ "v": { "value": 1 } }));
+    both["scenario"]["parameters"] = json!({ "v": 1 });
+    let dir = written("both", &both);
+    refused(&dir, "", "s.json: `v` is a SESvar and a parameter of the scenario", "another name");
     let dir = folder("ses-broken-none");
     let output = superdense(&dir, "ses prune nothing.json --out out");
     let told = String::from_utf8_lossy(&output.stderr);
