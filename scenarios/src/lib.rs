@@ -15,6 +15,7 @@ pub mod reproduce;
 pub mod result;
 pub mod run;
 pub mod schema;
+pub mod ses;
 pub mod source;
 pub mod stability;
 #[cfg(feature = "study")]

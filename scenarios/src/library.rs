@@ -43,6 +43,8 @@ pub const SCENARIOS: &[(&str, &str)] = files! {
     "library/papers/004_exact.toml"
     "library/papers/004_lumped.toml"
     "library/papers/004_two_masses.toml"
+    "library/ses/feedforward.json"
+    "parts/control.toml"
     "parts/electrical.toml"
     "parts/rotation.toml"
     "parts/scara.toml"
@@ -64,6 +66,7 @@ pub const EXPECTED: &[(&str, &str)] = files! {
     "expected/003.toml"
     "expected/003_c11.toml"
     "expected/003_c21.toml"
+    "expected/003_ses.toml"
     "expected/004.toml"
 };
 
@@ -87,7 +90,7 @@ mod tests {
     #[test]
     fn all_files_of_the_papers_are_embedded() {
         let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-        for folder in ["library/argesim", "library/papers", "parts", "expected"] {
+        for folder in ["library/argesim", "library/papers", "library/ses", "parts", "expected"] {
             for entry in fs::read_dir(package.join(folder)).unwrap().flatten() {
                 let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
                 let known = SCENARIOS.iter().chain(EXPECTED).any(|f| f.0 == name);

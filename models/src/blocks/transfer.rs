@@ -93,7 +93,6 @@ fn equations(params: &Params) -> Checked<Params> {
         ("outputs".to_owned(), at(Param::Table(vec![text("y".into(), output)]))),
     ];
     values.extend(params.values.iter().filter(|(n, _)| !n.ends_with("ator")).cloned());
-    values.push(("method".to_owned(), at(Param::Text("rk45".into()))));
     values.push(("max_step".to_owned(), at(Param::Real(1e6))));
     Ok(Params { values })
 }
@@ -112,6 +111,7 @@ impl UnitKind for TransferFunction {
         const PARAMS: &[ParamSpec] = &[
             needed("numerator", ParamType::RealList, "coefficients in descending powers of s"),
             needed("denominator", ParamType::RealList, "coefficients in descending powers of s"),
+            with("method", ParamType::Text, "rk45", "one of the methods of `equations`"),
             with("tolerance", ParamType::Real(None), "1e-9", "relative tolerance of the solver"),
             with(
                 "absolute_tolerance",

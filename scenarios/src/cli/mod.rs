@@ -19,6 +19,7 @@ mod policies;
 mod report;
 mod reproduce;
 mod run;
+mod ses;
 mod stability;
 #[cfg(feature = "study")]
 mod study;
@@ -113,6 +114,9 @@ enum Command {
     /// Answer questions about a scenario by many runs; started again, it goes on.
     #[cfg(feature = "study")]
     Study(study::StudyOptions),
+    /// Choose a variant of a system entity structure (a .json file), or make a scenario of it.
+    #[command(subcommand)]
+    Ses(ses::SesCommand),
     /// Draw the figure of a run again.
     Plot {
         /// Output directory of the run.
@@ -209,6 +213,7 @@ fn commands() -> ExitCode {
         Command::Fmu(command) => fmu::fmu(&console, &command),
         #[cfg(feature = "study")]
         Command::Study(options) => study::study(&console, &options),
+        Command::Ses(command) => ses::ses(&console, &command),
         Command::Plot { dir } => run::plot(&console, &dir),
         Command::Compare { a, b, window, html, force } => {
             let told = compare::Comparing { window, html, force };

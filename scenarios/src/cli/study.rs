@@ -13,6 +13,7 @@ use crate::{
         answer::{self, Answer},
         ask::Kind,
         conduct::Progress,
+        first::{ROUND, Variant},
     },
 };
 use clap::{Args, Subcommand};
@@ -248,7 +249,7 @@ fn dry_run(console: &Console, study: &Study, runner: &ScenarioRunner, workers: u
     let row = |(ask, count): &(&crate::study::ask::Ask, [f64; 2])| {
         let about = match ask.kind {
             Kind::Boundary { .. } => "about ",
-            Kind::Design { .. } => "",
+            Kind::First { .. } | Kind::Design { .. } => "",
         };
         vec![ask.name.value.clone(), format!("{about}{} runs", runs(*count))]
     };
@@ -274,9 +275,15 @@ fn dry_run(console: &Console, study: &Study, runner: &ScenarioRunner, workers: u
 
 /// Least and most runs of a question; of a search those for one change.
 fn expected(study: &Study, ask: &crate::study::ask::Ask) -> [f64; 2] {
-    let points = match &ask.kind {
-        Kind::Design { points, .. } => points.len() as f64,
-        Kind::Boundary { over, .. } => study.parameters[*over].points_of_search(),
+    let [fewest, points] = match &ask.kind {
+        Kind::Design { points, .. } => [points.len() as f64; 2],
+        Kind::Boundary { over, .. } => [study.parameters[*over].points_of_search(); 2],
+        // The first round may do, and all may be needed.
+        Kind::First { variants, .. } => {
+            let of = |v: &Variant| v.points.len();
+            let first = variants.first().map_or(0, of).min(ROUND);
+            [first as f64, variants.iter().map(of).sum::<usize>() as f64]
+        }
     };
     let rule = ask.replication;
     let most = if ask.until.is_empty() && matches!(ask.kind, Kind::Design { .. }) {
@@ -284,5 +291,5 @@ fn expected(study: &Study, ask: &crate::study::ask::Ask) -> [f64; 2] {
     } else {
         rule.most
     };
-    [rule.least, most].map(|n| points * f64::from(n))
+    [fewest * f64::from(rule.least), points * f64::from(most)]
 }

@@ -44,6 +44,7 @@ use crate::{
     diagnostics::{Diagnostics, Mistake},
     document::{self, Table},
     result::Results,
+    ses,
 };
 pub(crate) use adapters::ADAPTERS;
 pub(crate) use joints::{SETTINGS, part_of};
@@ -52,6 +53,7 @@ pub use partition::Partition;
 use serde::{Deserialize, Serialize};
 use session::Session;
 use std::{
+    borrow::Cow,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -397,6 +399,29 @@ fn override_keys(overrides: &Overrides, root: &mut Table, session: &mut Session)
     }
 }
 
+/// A text of a scenario, if it is known before its file is read, and the settings that are for it.
+type Written<'a> = (Option<Cow<'a, str>>, Cow<'a, [(String, String)]>);
+
+/// The text of a scenario, where it is not that of its file: a structure becomes the variant that its settings choose.
+fn written<'a>(
+    file: &Path,
+    sets: &'a [(String, String)],
+    overrides: &'a Overrides,
+    session: &Session,
+) -> Option<Written<'a>> {
+    let known = overrides.text.as_deref();
+    if !ses::is_structure(file) {
+        return Some((known.map(Cow::Borrowed), Cow::Borrowed(sets)));
+    }
+    match ses::scenario((file, known), sets) {
+        Ok((text, sets)) => Some((Some(Cow::Owned(text)), Cow::Owned(sets))),
+        Err(e) => {
+            session.report(Mistake::whole("structure", e.to_string()).help(e.help));
+            None
+        }
+    }
+}
+
 /// The document with the options of the command line, and its own time to stop.
 fn document(
     file: &Path,
@@ -404,13 +429,13 @@ fn document(
     overrides: &Overrides,
     session: &mut Session,
 ) -> Option<(Table, Option<document::Node>)> {
-    let mut root =
-        read::read((file, overrides.text.as_deref()), &mut session.sources, &session.sink)?;
+    let (text, sets) = written(file, sets, overrides, session)?;
+    let mut root = read::read((file, text.as_deref()), &mut session.sources, &session.sink)?;
     if session.sink.mistakes_of("syntax") {
         // Text behind a syntax error would only be misunderstood.
         return None;
     }
-    for (path, value) in sets {
+    for (path, value) in &*sets {
         set::apply(path, value, &mut root, &mut session.sources, &session.sink);
     }
     let stop = root.get("stop").cloned();

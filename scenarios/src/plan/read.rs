@@ -4,6 +4,7 @@ use crate::{
     diagnostics::{Mistake, Sink},
     document::{self, Item, Node, Table},
     output::remedy,
+    ses,
     source::{Sources, Span},
 };
 use std::{
@@ -109,7 +110,10 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn document(&mut self, file: &Path, text: &str) -> Table {
         let folder = file.parent().unwrap_or(Path::new(""));
-        let name = file.display().to_string();
+        let mut name = file.display().to_string();
+        if ses::is_structure(file) {
+            name += ", the scenario made of it";
+        }
         let shown = canonical(file).starts_with(&self.folder);
         let mut table = document::parse((name, folder, shown), text, self.sources, self.sink);
         self.parameters(folder, &mut table);

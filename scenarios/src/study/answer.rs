@@ -2,6 +2,7 @@
 use super::{
     Conducted, Study,
     ask::Kind,
+    first::{self, FirstAnswer},
     question::{Question, values},
     store::{Status, Stored},
     vary::number,
@@ -19,6 +20,8 @@ const MANY: usize = 4;
 pub enum Answer {
     /// Where a condition changes.
     Boundary(BoundaryAnswer),
+    /// The first variant that meets goals.
+    First(FirstAnswer),
     /// Points, with the means of their replicates.
     Design(DesignAnswer),
 }
@@ -114,11 +117,14 @@ pub struct Estimate {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_zero(count: &usize) -> bool {
+pub(super) fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-fn by_name<T: Serialize, S: Serializer>(entries: &[(String, T)], to: S) -> Result<S::Ok, S::Error> {
+pub(super) fn by_name<T: Serialize, S: Serializer>(
+    entries: &[(String, T)],
+    to: S,
+) -> Result<S::Ok, S::Error> {
     to.collect_map(entries.iter().map(|(name, value)| (name, value)))
 }
 
@@ -139,6 +145,12 @@ pub fn answers(study: &Study, found: &Conducted<'_>) -> Vec<(String, Answer)> {
     let answer = |(number, question): (usize, &Question<'_>)| {
         let name = question.ask.name.value.clone();
         let runs = runs_of(found, number, question);
+        if let Some(search) = question.variants() {
+            let numbers: Vec<usize> =
+                found.of[number].iter().map(|place| found.numbers[*place]).collect();
+            let answer = first::answer(study, question, search, (&runs, &numbers), alike(&runs));
+            return (name, Answer::First(answer));
+        }
         let mut answer = match (question.search(), &question.ask.kind) {
             (Some(search), Kind::Boundary { over, .. }) => {
                 Answer::Boundary(boundary(study, question, search, *over, &runs))
@@ -223,6 +235,7 @@ fn design(
 ) -> DesignAnswer {
     let method = match kind {
         Kind::Boundary { .. } => "boundary",
+        Kind::First { .. } => "first",
         Kind::Design { method, .. } => method,
     };
     let over = question.over();
@@ -260,7 +273,7 @@ fn design(
 }
 
 /// Nothing where no run has a value; no interval where only one has.
-fn estimate(values: &[f64]) -> Option<Estimate> {
+pub(super) fn estimate(values: &[f64]) -> Option<Estimate> {
     if values.is_empty() {
         return None;
     }
@@ -275,6 +288,7 @@ impl Answer {
     pub fn line(&self) -> (&str, usize) {
         match self {
             Self::Boundary(answer) => (&answer.words, answer.runs),
+            Self::First(answer) => (&answer.words, answer.runs),
             Self::Design(answer) => (&answer.words, answer.runs),
         }
     }
@@ -283,12 +297,13 @@ impl Answer {
     fn tell(&mut self, study: &Study) {
         match self {
             Self::Boundary(answer) => answer.words = answer.in_words(study),
+            Self::First(_) => {}
             Self::Design(answer) => answer.words = answer.in_words(),
         }
     }
 }
 
-fn remarks(words: &mut String, (failed, incomplete): (usize, bool), alike: bool) {
+pub(super) fn remarks(words: &mut String, (failed, incomplete): (usize, bool), alike: bool) {
     if incomplete {
         let runs = if failed == 1 { "run" } else { "runs" };
         *words += &format!(" (incomplete: {failed} {runs} failed)");

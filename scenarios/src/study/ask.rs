@@ -2,6 +2,7 @@
 use super::{
     Sets,
     file::{Reader, known_keys},
+    first::Variant,
     vary::{Parameter, target},
 };
 use crate::{
@@ -22,7 +23,7 @@ use superdense_study::{
 };
 
 /// The methods that a question may name.
-const METHODS: [&str; 5] = ["boundary", "grid", "latin-hypercube", "sobol", "list"];
+const METHODS: [&str; 6] = ["boundary", "first", "grid", "latin-hypercube", "sobol", "list"];
 /// Replicates at most where a study says only when to stop.
 const MOST: u32 = 64;
 
@@ -51,6 +52,15 @@ pub enum Kind {
         /// The condition.
         keep: Keep,
     },
+    /// The first point of variants that meets a condition.
+    First {
+        /// The parameters of all variants.
+        over: Vec<usize>,
+        /// The condition.
+        keep: Keep,
+        /// The variants in their order.
+        variants: Vec<Variant>,
+    },
     /// Points that are known beforehand.
     Design {
         /// The method's name.
@@ -67,7 +77,15 @@ impl Kind {
     pub fn over(&self) -> &[usize] {
         match self {
             Self::Boundary { over, .. } => std::slice::from_ref(over),
-            Self::Design { over, .. } => over,
+            Self::Design { over, .. } | Self::First { over, .. } => over,
+        }
+    }
+
+    /// The condition, where the method has one.
+    pub fn keep(&self) -> Option<&Keep> {
+        match self {
+            Self::Boundary { keep, .. } | Self::First { keep, .. } => Some(keep),
+            Self::Design { .. } => None,
         }
     }
 }
@@ -180,15 +198,15 @@ pub(super) fn asks(table: &Table, usual: &Replicates, reader: &Reader<'_>) -> Ve
 }
 
 /// One question.
-struct One<'a> {
-    name: &'a Located<String>,
-    node: &'a Node,
-    table: &'a Table,
-    reader: &'a Reader<'a>,
+pub(super) struct One<'a> {
+    pub(super) name: &'a Located<String>,
+    pub(super) node: &'a Node,
+    pub(super) table: &'a Table,
+    pub(super) reader: &'a Reader<'a>,
 }
 
 impl One<'_> {
-    fn refuse<T>(
+    pub(super) fn refuse<T>(
         &self,
         key: &str,
         message: impl Into<String>,
@@ -211,6 +229,7 @@ impl One<'_> {
         let method = node.text("`method`", "method = \"grid\"", sink)?.value;
         let of_method: &[&str] = match method.as_str() {
             "boundary" => &["keep"],
+            "first" => &["keep", "variant"],
             "latin-hypercube" | "sobol" => &["samples"],
             "list" => &["file"],
             _ => &[],
@@ -221,6 +240,7 @@ impl One<'_> {
         }
         let kind = match method.as_str() {
             "boundary" => self.boundary(),
+            "first" => self.first(),
             "grid" => self.grid(),
             "latin-hypercube" => self.latin_hypercube(),
             "sobol" => self.sobol(),
@@ -239,7 +259,7 @@ impl One<'_> {
         let (kind, own) = (kind?, own?);
         self.unused(&kind, &sets);
         let mut until = usual.until.clone();
-        if own.is_some() || matches!(kind, Kind::Boundary { .. }) {
+        if own.is_some() || kind.keep().is_some() {
             until.clear();
         }
         let replication = own.unwrap_or(usual.rule);
@@ -298,7 +318,7 @@ impl One<'_> {
         Some(Kind::Boundary { over, keep: keep? })
     }
 
-    fn keep(&self) -> Option<Keep> {
+    pub(super) fn keep(&self) -> Option<Keep> {
         let example = "keep = \"nadir > 59.3\"";
         let Some(node) = self.table.get("keep") else {
             let message = "it is not said which condition is to be kept";
@@ -308,7 +328,10 @@ impl One<'_> {
                 format!("write a condition on results, such as {example}"),
             );
         };
-        let text = node.text("`keep`", example, self.reader.sink)?;
+        let text = match Self::goals(node) {
+            Some(all) => Located::new(all, node.span.clone()),
+            None => node.text("`keep`", example, self.reader.sink)?,
+        };
         let names = (0..)
             .zip(self.reader.results)
             .fold(Names::new(), |names, (i, name)| names.var(name, i));
@@ -334,7 +357,7 @@ impl One<'_> {
     }
 
     /// `over = { path = levels }`, or a list of paths.
-    fn over(&self) -> Option<Vec<(usize, Option<&Node>)>> {
+    pub(super) fn over(&self) -> Option<Vec<(usize, Option<&Node>)>> {
         let Some(node) = self.table.get("over") else {
             let help = "write over = [\"network.delay\", \"network.loss\"], names of [vary]";
             return self.refuse("over", "it is not said over which parameters", help);
@@ -382,7 +405,7 @@ impl One<'_> {
     }
 
     /// The levels of a parameter of a grid: so many, those of a list, or all that there are.
-    fn levels(&self, at: usize, node: Option<&Node>) -> Option<Vec<f64>> {
+    pub(super) fn levels(&self, at: usize, node: Option<&Node>) -> Option<Vec<f64>> {
         let parameter = &self.reader.parameters[at];
         let path = &parameter.path.value;
         match (node.map(|n| (&n.item, n)), &parameter.range) {

@@ -320,7 +320,7 @@ impl<'a, 's> Conductor<'a, 's> {
         }
         let question = &self.done.questions[number];
         let mut sets = question.ask.sets.clone();
-        sets.extend(vary::sets(&self.study.parameters, question.over(), question.point(at)));
+        sets.extend(vary::sets(&self.study.parameters, question.over_of(at), question.point(at)));
         let places = &mut self.done.places;
         let place = *self.numbers.entry(sets).or_insert_with_key(|sets| {
             places.push(Arc::new(Place { sets: sets.clone(), key: OnceLock::new() }));

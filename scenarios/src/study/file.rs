@@ -2,6 +2,7 @@
 use super::{
     Sets,
     ask::{self, Ask, Kind},
+    first::Variant,
     runner::ScenarioRunner,
     table,
     vary::{self, Parameter},
@@ -492,15 +493,23 @@ fn wall_time(node: &Node, reader: &Reader<'_>) -> Option<Duration> {
 /// Plans the scenario at the ends of each parameter and between, so that mistakes show before the runs.
 fn trials(parameters: &[Parameter], asks: &[Ask], runner: &ScenarioRunner, sink: &Sink) {
     let tried = |sets: &Sets| runner.load(sets, None).err();
-    for parameter in parameters {
+    let around = (0..).zip(parameters).flat_map(|(at, parameter)| {
+        around(parameters, asks, at).into_iter().map(move |sets| (parameter, sets))
+    });
+    for (parameter, around) in around {
         for x in parameter.trials() {
-            let sets = vec![(parameter.path.value.clone(), parameter.text(x))];
+            let mut sets = around.clone();
+            sets.push((parameter.path.value.clone(), parameter.text(x)));
             let Some(mistakes) = tried(&sets) else { continue };
             let Some(first) = mistakes.mistakes().first() else { continue };
             let value = parameter.text(x);
             let place = &parameter.path;
             let message = format!("`{}` = {value}: {}", place.value, first.message);
-            let whole = || tried(&vec![(parameter.path.value.clone(), vary::number(x.round()))]);
+            let whole = || {
+                let mut sets = around.clone();
+                sets.push((parameter.path.value.clone(), vary::number(x.round())));
+                tried(&sets)
+            };
             let help = match first.code {
                 "time-too-fine" => {
                     "give `from` and `to` a unit of time, or add a `step`".to_owned()
@@ -514,14 +523,57 @@ fn trials(parameters: &[Parameter], asks: &[Ask], runner: &ScenarioRunner, sink:
             break;
         }
     }
-    for ask in asks.iter().filter(|a| !a.sets.is_empty()) {
-        if let Some(mistakes) = tried(&ask.sets)
-            && let Some(first) = mistakes.mistakes().first()
-        {
+    for ask in asks {
+        let own = match &ask.kind {
+            Kind::First { variants, .. } => variants
+                .iter()
+                .map(|variant| settings(parameters, ask, variant, variant.over.len()))
+                .collect(),
+            _ => vec![ask.sets.clone()],
+        };
+        for sets in own.iter().filter(|sets| !sets.is_empty()) {
+            let Some(mistakes) = tried(sets) else { continue };
+            let Some(first) = mistakes.mistakes().first() else { continue };
             let message = format!("the settings of `{}`: {}", ask.name.value, first.message);
             sink.push(Mistake::new("study-ask", &ask.name.span, message).help(first.help.clone()));
         }
     }
+}
+
+/// The settings under which a parameter is tried: those of the variants that vary it, and none if somebody else does.
+fn around(parameters: &[Parameter], asks: &[Ask], at: usize) -> Vec<Sets> {
+    let mut found: Vec<Sets> = Vec::new();
+    let mut only_variants = false;
+    for ask in asks {
+        let Kind::First { variants, .. } = &ask.kind else {
+            if ask.kind.over().contains(&at) {
+                found.push(Sets::new());
+            }
+            continue;
+        };
+        for variant in variants {
+            only_variants |= variant.over.contains(&at);
+            if variant.over[variant.given..].contains(&at) {
+                found.push(settings(parameters, ask, variant, variant.given));
+            }
+        }
+    }
+    found.sort();
+    found.dedup();
+    // A parameter that variants set is tried with them.
+    if found.is_empty() && !only_variants {
+        found.push(Sets::new());
+    }
+    found
+}
+
+/// The settings of a variant at its first point, as far as those of its first parameters go.
+fn settings(parameters: &[Parameter], ask: &Ask, variant: &Variant, count: usize) -> Sets {
+    let mut sets = ask.sets.clone();
+    if let Some(point) = variant.points.first() {
+        sets.extend(vary::sets(parameters, &variant.over[..count], &point[..count]));
+    }
+    sets
 }
 
 /// Refuses more runs than somebody may have meant.
@@ -529,6 +581,9 @@ fn size(asks: &[Ask], reader: &Reader<'_>) {
     for ask in asks {
         let points = match &ask.kind {
             Kind::Boundary { .. } => continue,
+            Kind::First { variants, .. } => {
+                variants.iter().map(|v| v.points.len() as f64).sum::<f64>()
+            }
             Kind::Design { points, .. } => points.len() as f64,
         };
         let runs = points * f64::from(ask.replication.most);

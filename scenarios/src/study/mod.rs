@@ -10,6 +10,7 @@
 //! | [`file`] | the study file, with its mistakes |
 //! | [`vary`] | the values of parameters, and how they are written into the scenario |
 //! | [`ask`] | questions as they are written |
+//! | [`first`] | variants in order, until one meets goals |
 //! | [`question`] | questions on the way to their answer |
 //! | [`runner`] | one run |
 //! | [`conduct`] | who runs what, and when |
@@ -23,6 +24,7 @@ pub mod answer;
 pub mod ask;
 pub mod conduct;
 pub mod file;
+pub mod first;
 pub mod home;
 #[cfg(feature = "parquet")]
 pub mod parquet;

@@ -1,6 +1,7 @@
 //! Questions on the way to their answer: rounds, replicates, and what is missing.
 use super::{
     ask::{Ask, Keep, Kind},
+    first::Search,
     store::{Status, Stored},
 };
 use superdense_study::{
@@ -10,7 +11,8 @@ use superdense_study::{
 /// A method with what it is told.
 #[derive(Debug)]
 enum Asking<'a> {
-    Boundary { search: Boundary, keep: &'a Keep },
+    Boundary { search: Boundary },
+    First { search: Search<'a> },
     Design { points: Option<&'a [Point]> },
 }
 
@@ -39,8 +41,11 @@ impl<'a> Question<'a> {
     /// A question that has not begun.
     pub fn new(ask: &'a Ask, ranges: &[superdense_study::Range]) -> Self {
         let asking = match &ask.kind {
-            Kind::Boundary { over, keep } => {
-                Asking::Boundary { search: Boundary::new(ranges[*over].clone()), keep }
+            Kind::Boundary { over, .. } => {
+                Asking::Boundary { search: Boundary::new(ranges[*over].clone()) }
+            }
+            Kind::First { variants, .. } => {
+                Asking::First { search: Search { variants, asked: 0, found: None } }
             }
             Kind::Design { points, .. } => Asking::Design { points: Some(points) },
         };
@@ -50,6 +55,11 @@ impl<'a> Question<'a> {
     /// Numbers of the parameters that its points give values to.
     pub fn over(&self) -> &'a [usize] {
         self.ask.kind.over()
+    }
+
+    /// Numbers of the parameters of a point.
+    pub fn over_of(&self, at: usize) -> &'a [usize] {
+        self.variants().map_or(self.over(), |search| search.over(at))
     }
 
     /// The point of a number.
@@ -66,17 +76,22 @@ impl<'a> Question<'a> {
     /// The search, where the method is one.
     pub fn search(&self) -> Option<&Boundary> {
         match &self.asking {
-            Asking::Boundary { search, .. } => Some(search),
-            Asking::Design { .. } => None,
+            Asking::Boundary { search } => Some(search),
+            _ => None,
+        }
+    }
+
+    /// The variants and how far they are, where the method has them.
+    pub(super) fn variants(&self) -> Option<&Search<'a>> {
+        match &self.asking {
+            Asking::First { search } => Some(search),
+            _ => None,
         }
     }
 
     /// The condition, where the method has one.
     pub fn keep(&self) -> Option<&'a Keep> {
-        match &self.asking {
-            Asking::Boundary { keep, .. } => Some(keep),
-            Asking::Design { .. } => None,
-        }
+        self.ask.kind.keep()
     }
 
     /// Goes on, once everything that was asked for is there; `runs` gives the replicates of the point of
@@ -110,27 +125,38 @@ impl<'a> Question<'a> {
 
     fn ask_again(&mut self) -> Vec<Point> {
         match &mut self.asking {
-            Asking::Boundary { search, .. } => search.ask(),
+            Asking::Boundary { search } => search.ask(),
+            Asking::First { search } => search.ask(),
             Asking::Design { points } => points.take().map(<[Point]>::to_vec).unwrap_or_default(),
         }
     }
 
     fn tell<'r>(&mut self, runs: &mut dyn FnMut(usize, u32) -> Vec<&'r Stored>) {
         let earlier = self.settled.len();
-        if let Asking::Boundary { search, keep } = &mut self.asking {
+        if let Some(keep) = self.keep() {
             let judged = |(at, (_, have)): (usize, &(Point, u32))| {
                 runs(earlier + at, *have).into_iter().map(|run| judge(keep, run)).collect()
             };
             let told: Vec<Vec<Option<Judged>>> =
                 self.round.iter().enumerate().map(judged).collect();
-            search.tell(&told);
+            match &mut self.asking {
+                Asking::Boundary { search } => search.tell(&told),
+                Asking::First { search } => {
+                    let met = |runs: &Vec<Option<Judged>>| {
+                        let done: Vec<Judged> = runs.iter().copied().flatten().collect();
+                        boundary::verdict(&done) == Some(Verdict::Holds)
+                    };
+                    search.found = told.iter().position(met).map(|at| earlier + at);
+                }
+                Asking::Design { .. } => {}
+            }
         }
         self.settled.append(&mut self.round);
     }
 
     /// Whether a point needs no more replicates.
     pub(super) fn enough(&self, runs: &[&Stored]) -> bool {
-        if let Asking::Boundary { keep, .. } = &self.asking {
+        if let Some(keep) = self.keep() {
             let judged: Vec<Judged> = runs.iter().filter_map(|run| judge(keep, run)).collect();
             return boundary::verdict(&judged).is_none_or(|v| v != Verdict::Unsure);
         }

@@ -17,10 +17,11 @@ pub fn csv(study: &Study, found: &Conducted<'_>) -> String {
     }
     text += ",status,trace_hash\n";
     for (question, places) in found.questions.iter().zip(&found.of) {
-        let mut points: Vec<_> = places.iter().zip(question.points()).collect();
-        points.sort_by_key(|(place, _)| found.numbers[**place]);
-        points.dedup_by_key(|(place, _)| **place);
-        for (&place, (point, n)) in points {
+        let of = |(at, (place, point))| (place, question.over_of(at), point);
+        let mut points: Vec<_> = places.iter().zip(question.points()).enumerate().map(of).collect();
+        points.sort_by_key(|(place, ..)| found.numbers[**place]);
+        points.dedup_by_key(|(place, ..)| **place);
+        for (&place, over, (point, n)) in points {
             let mut cells = vec![String::new(); study.parameters.len()];
             for (path, text) in &question.ask.sets {
                 let own = study.parameters.iter().zip(&mut cells);
@@ -29,7 +30,7 @@ pub fn csv(study: &Study, found: &Conducted<'_>) -> String {
                     *cell = csv::field(&value.unwrap_or_else(|| text.clone())).into_owned();
                 }
             }
-            for (&at, x) in question.over().iter().zip(point) {
+            for (&at, x) in over.iter().zip(point) {
                 cells[at] = csv::field(&study.parameters[at].cell(*x)).into_owned();
             }
             let parameters = cells.join(",");

@@ -49,6 +49,18 @@ fn mistakes() {
         ("no result", q("method = 'boundary'\nover = 'b'\nkeep = '2 > 1'")),
         ("value outside", q("method = 'grid'\nover = { a = [9] }")),
         ("value that measures something else", q("method = 'grid'\nover = { a = ['1 m'] }")),
+        ("no variants", q("method = 'first'\nover = ['b']\nkeep = 'y > 1'")),
+        ("variant of nothing", q("method = 'first'\nkeep = ['y > 1', 'z > 1']\nvariant = [{}]")),
+        (
+            "variant that sets what it varies",
+            q("method = 'first'\nkeep = 'y > 1'\nover = ['b']\nvariant = [{ set = { b = 1 } }]"),
+        ),
+        (
+            "variant that sets what does not vary",
+            q(
+                "method = 'first'\nkeep = 'y > 1'\nover = ['b']\nvariant = [{ set = { delay = 1 } }]",
+            ),
+        ),
         ("no file", q("method = 'list'")),
         ("missing file", q("method = 'list'\nfile = 'nothing.csv'")),
         ("unknown column", q("method = 'list'\nfile = 'points.csv'")),

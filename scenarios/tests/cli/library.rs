@@ -6,7 +6,7 @@ use std::{
 };
 
 /// Where the shipped scenarios are.
-fn library() -> PathBuf {
+pub(super) fn library() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("library")
 }
 

@@ -35,6 +35,7 @@ mod report;
 mod reproduce;
 mod resume;
 mod scara;
+mod ses;
 mod simulators;
 mod stability;
 #[cfg(feature = "study")]

@@ -7,6 +7,7 @@ mod mass;
 mod peer;
 mod policies;
 mod results;
+mod ses;
 
 use std::{
     path::{Path, PathBuf},
