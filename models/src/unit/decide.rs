@@ -152,7 +152,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let dims = self.scene.dims;
         let Scratch { vars, prior, errors, .. } = &mut self.scratch;
         for place in Dims::STATES..dims.first_input() {
-            let summed = SUMMED * vars[place].abs();
+            let summed = SUMMED * vars[place].abs().max(prior[place].abs());
             errors[place] = match vars[place] == prior[place] {
                 true => self.core.error(at.t, place - Dims::STATES, vars[place]).max(summed),
                 false => summed,
@@ -379,14 +379,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     fn stands(&mut self, k: usize, at: Instant) -> Option<f64> {
         let Relation { kind, role, sliding, .. } = &self.readers.relations[k];
         let value = self.scratch.indicators[k].0;
-        let compared = *role == Role::Searched && sliding.is_none();
+        let beyond = value * self.side(k) < 0.0 || self.scratch.flipped.contains(&(k as u16));
         let side = match *kind {
-            // Beyond by no more than its error, and stopped there, it has come to its threshold.
-            Kind::Sign if self.certain(k) == 0.0 && value * self.side(k) < 0.0 => 0.0,
+            // Beyond by no more than its error, and stopped there, it has come to its threshold, be its flip known or not.
+            Kind::Sign if beyond && self.certain(k) == 0.0 => 0.0,
             kind => kind.side(value),
         };
         let ends = if *kind == Kind::Sign { side == 0.0 } else { value == side };
-        if !compared || !ends || side == self.side(k) {
+        if *role != Role::Searched || sliding.is_some() || !ends || side == self.side(k) {
             return None;
         }
         let Scratch { vars, tendency, errors, .. } = &mut self.scratch;

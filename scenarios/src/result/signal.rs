@@ -102,7 +102,10 @@ impl Compiled {
             formulas.evaluate(interval.0, |port| parts[port][0]);
             formulas.roundings(interval.0, |port| ROUNDING * size(port), near);
         }
-        let last = rows.len() - 1;
+        let Some(last) = rows.len().checked_sub(1) else {
+            // A condition of constants has no comparison left.
+            return take(0.0, 1.0, condition.truth(&[]));
+        };
         let early = early / interval.1;
         formulas.polynomials(interval, parts, cuts, &mut |(a, b), k, c| {
             rows[k].clear();

@@ -326,3 +326,18 @@ fn values_on_their_threshold() {
         compare(&with(&charge), &stops, 0.0);
     }
 }
+
+/// Conditions of constants hold always or never.
+#[test]
+fn conditions_of_constants() {
+    let text = RAMP.replace("sample =", "parameters = { limit = 2 }\nsample =");
+    let all = [
+        ("duration(limit > 1)", 10.0),
+        ("duration(limit < 1)", 0.0),
+        ("first(limit > 1)", 0.0),
+        ("count(limit > 1)", 1.0),
+        ("duration(limit > 1 and r.y > 4)", 6.0),
+        ("integral(limit)", 20.0),
+    ];
+    compare(&text, &all, 1e-12);
+}
