@@ -37,6 +37,8 @@ pub const SCENARIOS: &[(&str, &str)] = files! {
     "library/papers/003_hierarchical.toml"
     "library/papers/003_power_balanced.toml"
     "library/papers/003_three_masses.toml"
+    "library/papers/003_tooth.toml"
+    "library/papers/003_tooth_limit.toml"
     "library/papers/003_zero_stability.toml"
     "library/papers/004_boundary_condition.toml"
     "library/papers/004_constraint.toml"

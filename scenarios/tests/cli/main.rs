@@ -40,6 +40,7 @@ mod stability;
 #[cfg(feature = "study")]
 mod study;
 mod told;
+mod tooth;
 mod workloads;
 
 use serde_json::Value as Json;
