@@ -66,6 +66,7 @@ pub const EXPECTED: &[(&str, &str)] = files! {
     "expected/003.toml"
     "expected/003_c11.toml"
     "expected/003_c21.toml"
+    "expected/003_tooth.toml"
     "expected/004.toml"
 };
 
