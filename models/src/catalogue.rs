@@ -1,5 +1,5 @@
 //! The catalogue of unit kinds: all that a scenario file may name.
-use crate::{blocks, equations, grid, kinds::UnitKind, network};
+use crate::{blocks, equations, grid, heat, kinds::UnitKind, network};
 
 /// All kinds, in the order of their names.
 pub fn kinds() -> &'static [&'static dyn UnitKind] {
@@ -26,6 +26,7 @@ pub fn kinds() -> &'static [&'static dyn UnitKind] {
         &blocks::lag::FirstOrder,
         &network::flood::Flood,
         &blocks::algebra::Gain,
+        &heat::HeatConformal,
         &blocks::hold::Hold,
         &blocks::hysteresis::Hysteresis,
         &blocks::integrator::Integrator,

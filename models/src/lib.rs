@@ -10,7 +10,7 @@
 //! | [`mod@unit`] | the event-driven wrapper around a solver, and shared events |
 //! | [`kinds`] | kinds of units, their parameters and ports |
 //! | [`equations`] | equations as text, and the choice of a method |
-//! | [`couplings`], [`blocks`], [`network`], [`grid`] | the units themselves |
+//! | [`couplings`], [`blocks`], [`network`], [`grid`], [`heat`] | the units themselves |
 //! | [`catalogue`] | the list of all kinds |
 #[macro_use]
 pub mod kinds;
@@ -20,6 +20,7 @@ pub mod catalogue;
 pub mod couplings;
 pub mod equations;
 pub mod grid;
+pub mod heat;
 pub mod maths;
 pub mod network;
 pub mod signal;

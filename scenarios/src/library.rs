@@ -37,6 +37,8 @@ pub const SCENARIOS: &[(&str, &str)] = files! {
     "library/papers/003_hierarchical.toml"
     "library/papers/003_power_balanced.toml"
     "library/papers/003_three_masses.toml"
+    "library/papers/003_tooth.toml"
+    "library/papers/003_tooth_limit.toml"
     "library/papers/003_zero_stability.toml"
     "library/papers/004_boundary_condition.toml"
     "library/papers/004_constraint.toml"
@@ -67,6 +69,7 @@ pub const EXPECTED: &[(&str, &str)] = files! {
     "expected/003_c11.toml"
     "expected/003_c21.toml"
     "expected/003_ses.toml"
+    "expected/003_tooth.toml"
     "expected/004.toml"
 };
 

@@ -320,7 +320,7 @@ const ZOO: &str = r#"
       "clock.y -> add.u2", "jobs.out -> fork.in", "more.out -> fork.in", "fork.out1 -> server.in",
       "fork.out2 -> server.in", "server.out -> sink.in", "plan.y -> all.u1", "cross.y -> all.u2",
       "all.y -> total.u", "pulse.y -> sum.u3", "sum.y -> slow.u", "wave.y -> told.u",
-      "told.sent -> shown.in",
+      "told.sent -> shown.in", "hyst.state -> warm.amplitude", "step.y -> warm.velocity",
     ]
     unit.wave = { kind = "sine", frequency = 1.3, exchange_tolerance = 1e-3 }
     unit.noise = { kind = "random", period = 0.1, of = "signal", distribution = "normal", mean = 0, deviation = 1 }
@@ -332,6 +332,7 @@ const ZOO: &str = r#"
     unit.slow = { kind = "rate-limiter", rising = 2, falling = 3, exchange_tolerance = 1e-3 }
     unit.told = { kind = "dead-reckoning", band = 0.05 }
     unit.shown = { kind = "dead-reckoning-receiver", delay = "20 ms", dynamics = [1, 0, 66] }
+    unit.warm = { kind = "heat-conformal", rho = 1, n = 5, fourier = 64, kappa = 0.1, exchange_tolerance = 1e-3 }
     unit.int = { kind = "integrator", order = 2, exchange_tolerance = 1e-3 }
     unit.pid = { kind = "pid", ki = 0.5, kd = 0.1, exchange_tolerance = 1e-3 }
     unit.late = { kind = "delay", of = "signal", delay = "50 ms" }

@@ -2,13 +2,14 @@
 use super::{
     Bench, Trouble,
     measure::norms,
-    table::{Comparison, Curve, Figure, Panel},
+    table::{Comparison, Curve, Figure, Panel, Show, Sketch},
 };
 use crate::{
     plan::Style,
     plot::{self, DeclaredPlot},
 };
 use std::path::{Path, PathBuf};
+use superdense_models::heat;
 
 impl Bench<'_, '_> {
     /// Draws a figure into its file.
@@ -67,7 +68,25 @@ impl Bench<'_, '_> {
         })
     }
 
+    /// Numbered columns at an instant.
+    fn across(&mut self, curve: &Curve) -> Result<Vec<f64>, Trouble> {
+        let (Some(run), Some(across)) = (&curve.run, &curve.across) else { return Ok(Vec::new()) };
+        let values = self.results(run)?.across(&across.columns, across.at);
+        values.map_err(Trouble::Failed)
+    }
+
     fn points(&mut self, curve: &Curve) -> Result<Vec<(f64, f64)>, Trouble> {
+        if let Some(sketch) = &curve.sketch {
+            let values = self.across(curve)?;
+            return lines(sketch, &values).ok_or_else(|| {
+                Trouble::Failed(format!("`{}` with {} lines has no map", sketch.rho, sketch.n))
+            });
+        }
+        if curve.across.is_some() {
+            let values = self.across(curve)?;
+            let last = (values.len() - 1).max(1) as f64;
+            return Ok(values.into_iter().enumerate().map(|(k, y)| (k as f64 / last, y)).collect());
+        }
         let Some(name) = &curve.run else {
             let mut points = Vec::new();
             for (x, id) in curve.x.iter().zip(&curve.checks) {
@@ -94,4 +113,23 @@ impl Bench<'_, '_> {
         let values = values.map_err(Trouble::Failed)?;
         Ok(run.times.iter().copied().zip(values).collect())
     }
+}
+
+/// The lines of a sketch as one curve, which is broken where y is no number.
+fn lines(sketch: &Sketch, values: &[f64]) -> Option<Vec<(f64, f64)>> {
+    let body = heat::Sketch::new(&sketch.rho, sketch.n)?;
+    let [one, two] = body.christoffel();
+    let lines = match sketch.show {
+        Show::Square => body.grid(heat::Plane::Square),
+        Show::Disk => body.grid(heat::Plane::Disk),
+        Show::Body => body.grid(heat::Plane::Body),
+        Show::Level => body.level(values, sketch.level),
+        Show::Christoffel11 => body.level(&one, sketch.level),
+        Show::Christoffel12 => body.level(&two, sketch.level),
+    };
+    let broken = |line: Vec<(f64, f64)>| {
+        let end = line.last().map(|p| (p.0, f64::NAN));
+        line.into_iter().chain(end)
+    };
+    Some(lines.into_iter().flat_map(broken).collect())
 }

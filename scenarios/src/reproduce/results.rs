@@ -54,6 +54,18 @@ impl Results {
         Ok(column)
     }
 
+    /// Numbered outputs, from 1 on, at the last sample that is not after an instant.
+    ///
+    /// # Errors
+    /// When none is recorded.
+    pub(super) fn across(&self, name: &str, at: f64) -> Result<Vec<f64>, String> {
+        // Instants are written with fewer digits than they have.
+        let row = self.times.partition_point(|t| *t <= at + 1e-9).max(1) - 1;
+        let all = (1..).map_while(|k| self.columns.get(&format!("{name}[{k}]")));
+        let values: Vec<f64> = all.filter_map(|column| column.get(row).copied()).collect();
+        if values.is_empty() { Err(format!("`{name}[1]` is not recorded")) } else { Ok(values) }
+    }
+
     /// A number of the summary.
     ///
     /// # Errors

@@ -331,6 +331,53 @@ pub(super) struct Curve {
     pub checks: Vec<String>,
     /// `line`, `step` or `points`.
     pub style: Option<String>,
+    /// Instead of one column over time: numbered columns at one instant, over their place from 0 to 1.
+    pub across: Option<Across>,
+    /// Lines of a body, instead of a run or by numbered columns at its nodes.
+    pub sketch: Option<Sketch>,
+}
+
+/// Numbered columns at an instant.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Across {
+    /// Their name before the number, such as `tooth.profile`.
+    pub columns: String,
+    /// Seconds.
+    pub at: f64,
+}
+
+/// A body by `heat-conformal`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Sketch {
+    /// Its boundary, a formula over theta.
+    pub rho: String,
+    /// Lines of its grid.
+    pub n: usize,
+    /// The lines that are drawn.
+    pub show: Show,
+    /// Of equal values: which.
+    #[serde(default)]
+    pub level: f64,
+}
+
+/// Lines of a body.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Show {
+    /// The grid in the square.
+    Square,
+    /// The grid in the disk.
+    Disk,
+    /// The grid in the body.
+    Body,
+    /// A value of the columns in `across`.
+    Level,
+    /// A value of the first Christoffel symbol.
+    Christoffel11,
+    /// A value of the second one.
+    Christoffel12,
 }
 
 /// Reads a table.

@@ -41,6 +41,7 @@ mod stability;
 #[cfg(feature = "study")]
 mod study;
 mod told;
+mod tooth;
 mod workloads;
 #[cfg(all(feature = "mosaik", target_os = "linux"))]
 mod worlds;
