@@ -379,10 +379,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     fn stands(&mut self, k: usize, at: Instant) -> Option<f64> {
         let Relation { kind, role, sliding, .. } = &self.readers.relations[k];
         let value = self.scratch.indicators[k].0;
-        let beyond = value * self.side(k) < 0.0 || self.scratch.flipped.contains(&(k as u16));
         let side = match *kind {
-            // Beyond by no more than its error, and stopped there, it has come to its threshold, be its flip known or not.
-            Kind::Sign if beyond && self.certain(k) == 0.0 => 0.0,
+            // Beyond by no more than its error, and stopped there, it has come to its threshold.
+            Kind::Sign if self.certain(k) == 0.0 && value * self.side(k) < 0.0 => 0.0,
             kind => kind.side(value),
         };
         let ends = if *kind == Kind::Sign { side == 0.0 } else { value == side };

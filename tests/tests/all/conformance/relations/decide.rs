@@ -59,7 +59,7 @@ fn rule_03_stopped_on_the_threshold() {
         )
     };
     let stopped = "discrete = { s = 1 }\n";
-    let rounded: &[&str] = &[];
+    let rounded: &[&str] = &["rk45", "rk23", "rk4", "euler", "qss1"];
     let why = "their rounding leaves x beside zero";
     let case = |id: &str, text: String| unit(id, &text).without(rounded, why).stop(2.0);
     check(&[
