@@ -128,7 +128,7 @@ impl Simulator {
     ///
     /// # Errors
     /// A lost connection, a value of another type than the scenario says.
-    pub fn next(&mut self) -> Result<Option<(i64, Vec<Arrival>)>, SimulatorError> {
+    pub fn stepped_to(&mut self) -> Result<Option<(i64, Vec<Arrival>)>, SimulatorError> {
         while !self.stopped {
             let request = self.request()?;
             if request.name == "step" {
@@ -180,9 +180,9 @@ impl Simulator {
     /// Serves the world to its end: there are no more own events.
     ///
     /// # Errors
-    /// As [`next`](Self::next).
+    /// As [`stepped_to`](Self::stepped_to).
     pub fn over(&mut self) -> Result<(), SimulatorError> {
-        while self.next()?.is_some() {
+        while self.stepped_to()?.is_some() {
             self.done(Vec::new(), None)?;
         }
         Ok(())

@@ -70,7 +70,7 @@ impl Outside for World {
         let pulse = self.pulse.clone();
         let interrupted = Arc::new(move || pulse.interrupted());
         let joined = Simulator::join(&self.address, self.offer.clone(), interrupted)?;
-        match self.joined.insert(joined).next()? {
+        match self.joined.insert(joined).stepped_to()? {
             Some((0, arrivals)) => Ok(arrivals),
             Some((time, _)) => Err(Broken::Failed(format!(
                 "the first step was one at {time}; it must be one at 0"
@@ -92,7 +92,7 @@ impl Outside for World {
             return Ok((next, Vec::new()));
         };
         joined.done(sent, Some(next))?;
-        match joined.next()? {
+        match joined.stepped_to()? {
             Some((time, arrivals)) if time >= now => Ok((time, arrivals)),
             Some((time, _)) => Err(Broken::Failed(format!(
                 "a step at {time} came after one at {now}; time goes on"
