@@ -8,7 +8,9 @@ Workers need the package and the files, at the same paths. Runs of a worker that
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
+from typing import Any
 
 from . import RunError, ScenarioError, Study
 
@@ -25,12 +27,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--retry-failed", action="store_true")
     options = parser.parse_args(arguments)
     try:
-        from distributed import Client
+        # It has no types.
+        dask: Any = importlib.import_module("distributed")
     except ImportError:
         print("Python has no `distributed`: pip install distributed", file=sys.stderr)
         return 2
     try:
-        client = Client(f"tcp://{options.scheduler}", timeout=10)
+        client = dask.Client(f"tcp://{options.scheduler}", timeout=10)
     except OSError as why:
         print(f"no scheduler at {options.scheduler}: {why}; start one with `dask scheduler`", file=sys.stderr)
         return 2

@@ -21,7 +21,7 @@ use superdense_kernel::Component;
 /// Outputs before those at points.
 const OUTPUTS: [&str; 6] = ["mean", "surface", "place", "supplied", "lost", "stored"];
 
-/// What these tell.
+/// The quantities of the outputs that every body has.
 fn common() -> [Output; 6] {
     [Output::Mean, Output::Surface, Output::Place, Output::Supplied, Output::Lost, Output::Stored]
 }

@@ -334,7 +334,7 @@ mod tests {
     fn steps_and_paths_have_order_four() {
         let body = ball(9, Geometry::Rotational, 0.7);
         let source = source(&[5.0], &[0.4, -1.0]);
-        // What is left of the start is smooth.
+        // The part of the start that is left is smooth.
         let run = |length: f64, to: f64| {
             let (mut u, mut t) = (vec![1.0; body.mesh.nodes.len()], 0.0);
             let mut factors = body.factors(length).unwrap();

@@ -27,7 +27,7 @@ use superdense_kernel::{
     time::{Duration, Resolution},
 };
 
-/// What an output tells.
+/// The quantity of an output.
 #[derive(Debug)]
 pub(super) enum Output {
     /// The mean temperature.
@@ -57,7 +57,7 @@ pub(super) struct Fixed {
     pub(super) band: f64,
     /// Logarithm of the longest step in ticks.
     pub(super) longest: u32,
-    /// What one unit of the mesh's volume is in mm³, or in mm² of the plane.
+    /// One unit of the volume of the mesh, in mm³, or in mm² of the plane.
     pub(super) unit: f64,
     /// Amplitude and velocity of the source where no input tells them.
     pub(super) given: [f64; 2],

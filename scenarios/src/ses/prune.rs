@@ -38,7 +38,7 @@ fn wrong(place: &str) -> impl Fn(Wrong) -> SesError + '_ {
 }
 
 impl Pruner<'_> {
-    /// What is left of an entity at `path`; nothing of one that is NONE.
+    /// The pruned entity at `path`; nothing of one that is NONE.
     fn entity(
         &mut self,
         entity: &Entity,

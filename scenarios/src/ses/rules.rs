@@ -131,7 +131,7 @@ impl Scope {
         named.map(|name| format!("{name} = {}", self.values[name])).collect::<Vec<_>>().join(", ")
     }
 
-    /// The same with a value more.
+    /// These values and one more.
     pub(super) fn with(&self, name: &str, value: f64) -> Self {
         self.and(name, Scalar::Number(value))
     }
