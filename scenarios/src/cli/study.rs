@@ -120,7 +120,7 @@ fn run(console: &Console, options: &RunOptions) -> Done {
         elsewhere::by_dask(options, scheduler, &out)?;
     }
     let mut home = match options.piece {
-        Some(piece) => Home::piece(&study, &options.file, &out, piece)?,
+        Some(piece) => Home::piece(&study, &options.file, (&out, piece), options.retry_failed)?,
         None => Home::open(&study, &options.file, &out, options.retry_failed)?,
     };
     let pulse = Pulse::default();

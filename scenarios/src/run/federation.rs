@@ -76,7 +76,7 @@ pub(super) struct Federation {
     /// The last value of each signal that is heard.
     held: Vec<Option<f64>>,
     records: [Table; 2],
-    /// Ticks per second.
+    /// The resolution of the run.
     resolution: Resolution,
     /// The last tick of the run.
     stop: i64,
@@ -374,7 +374,7 @@ fn nanoseconds(tick: i64, resolution: Resolution) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// An output between nanoseconds, and other mistakes at a tag.
+/// The place and the tag of a mistake.
 fn at(resolution: Resolution, path: &str, tag: Tag) -> String {
     format!("`{path}` at {} s (micro-step {})", resolution.format(tag.ticks), tag.micro)
 }

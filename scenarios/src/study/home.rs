@@ -97,10 +97,15 @@ impl Home {
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub fn piece(study: &Study, file: &Path, out: &Path, piece: Piece) -> Result<Self, StudyError> {
+    pub fn piece(
+        study: &Study,
+        file: &Path,
+        (out, piece): (&Path, Piece),
+        retry: bool,
+    ) -> Result<Self, StudyError> {
         let own = out.join(PIECES).join(format!("{}-of-{}", piece.number, piece.of));
         let whole = Some(out.join(STORE)).filter(|store| store.is_file());
-        Self::with(study, file, (&own, whole.as_slice()), false)
+        Self::with(study, file, (&own, whole.as_slice()), retry)
     }
 
     fn with(

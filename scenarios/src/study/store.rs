@@ -235,12 +235,15 @@ fn opened(file: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Takes in the runs of another store that are not there yet.
+/// Takes in the runs of another store that are not here yet, or have failed here and are done there.
 fn taken_in(connection: &Connection, other: &Path) -> rusqlite::Result<()> {
     connection.execute("ATTACH DATABASE ?1 AS other", [other.to_string_lossy()])?;
-    let taken = connection.execute("INSERT OR IGNORE INTO run SELECT * FROM other.run", []);
+    let taken = connection.execute_batch(
+        "INSERT OR REPLACE INTO run SELECT * FROM other.run WHERE status = 'done';
+         INSERT OR IGNORE INTO run SELECT * FROM other.run",
+    );
     connection.execute("DETACH DATABASE other", [])?;
-    taken.map(drop)
+    taken
 }
 
 /// All runs of a store.

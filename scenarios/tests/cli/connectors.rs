@@ -333,20 +333,25 @@ fn jumps_of_sources_divide_as_charge_is_kept() {
     assert!(told.contains("by a constraint that jumps"), "{told}");
 }
 
+/// Three sources of 50 Hz with inductances, and the six diodes behind them.
+fn phases(amplitude: f64, inductance: f64, leakage: f64) -> String {
+    let phase = |(name, number): (&str, f64)| {
+        let angle = number * std::f64::consts::TAU / 3.0;
+        format!(
+            "[unit.s{name}]\ntemplate = 'sine_voltage'\namplitude = {amplitude}\nfrequency = 50\nphase = {angle}\n\
+             [unit.l{name}]\ntemplate = 'inductor'\nL = {inductance}\n\
+             [unit.u{name}]\ntemplate = 'diode'\nRon = 1e-2\nGoff = {leakage}\n\
+             [unit.d{name}]\ntemplate = 'diode'\nRon = 1e-2\nGoff = {leakage}\n"
+        )
+    };
+    [("a", 0.0), ("b", -1.0), ("c", 1.0)].map(phase).concat()
+}
+
 /// Six diodes behind three sources with inductances: where the star is grounded and the bridge floats, the sum of the
 /// three currents is zero by the sum of all nodes, in which the currents of diodes cancel.
 #[test]
 fn a_bridge_of_six_diodes_floats() {
-    let phase = |name: &str, angle: f64| {
-        format!(
-            "[unit.s{name}]\ntemplate = 'sine_voltage'\namplitude = 325\nfrequency = 50\nphase = {angle}\n\
-             [unit.l{name}]\ntemplate = 'inductor'\nL = 1e-3\n\
-             [unit.u{name}]\ntemplate = 'diode'\nRon = 1e-2\nGoff = 1e-5\n\
-             [unit.d{name}]\ntemplate = 'diode'\nRon = 1e-2\nGoff = 1e-5\n"
-        )
-    };
-    let third = std::f64::consts::TAU / 3.0;
-    let phases = phase("a", 0.0) + &phase("b", -third) + &phase("c", -2.0 * third);
+    let phases = phases(325.0, 1e-3, 1e-5);
     let at = |ground: &str| {
         let [star, direct] = match ground {
             "star" => [" = g.p", ""],
@@ -395,16 +400,7 @@ fn events_are_those_of_parts() {
 /// the implicit one, and comes to its solution.
 #[test]
 fn blocked_diodes_make_auto_implicit() {
-    let phase = |name: &str, angle: f64| {
-        format!(
-            "[unit.s{name}]\ntemplate = 'sine_voltage'\namplitude = 100\nfrequency = 50\nphase = {angle}\n\
-             [unit.l{name}]\ntemplate = 'inductor'\nL = 2e-3\n\
-             [unit.u{name}]\ntemplate = 'diode'\nRon = 1e-2\nGoff = 1e-4\n\
-             [unit.d{name}]\ntemplate = 'diode'\nRon = 1e-2\nGoff = 1e-4\n"
-        )
-    };
-    let third = std::f64::consts::TAU / 3.0;
-    let phases = phase("a", 0.0) + &phase("b", -third) + &phase("c", third);
+    let phases = phases(100.0, 2e-3, 1e-4);
     let solved = |method: &str| {
         let text = format!(
             "stop = '60 ms'\nsample = 'none'\ninclude = ['PARTS/electrical.toml']\n\

@@ -342,6 +342,10 @@ fn pieces_come_to_the_whole() {
     let told = good(&dir, "study study.toml --out half");
     assert!(!told.contains("0 of them new"), "{told}");
     assert_eq!(files(&dir.join("half")), files(&dir.join("local")));
+    // Failed runs are done again by their pieces, too.
+    let pieces = listed(&dir, "--pieces 1 --out again --retry-failed");
+    assert!(pieces[0].ends_with("--retry-failed"), "{pieces:?}");
+    carried_out(&pieces[0]);
     for (line, part) in [
         ("--piece 9/8", "such as 3/8"),
         ("--piece 0/8", "such as 3/8"),

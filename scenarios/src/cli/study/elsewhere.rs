@@ -78,6 +78,9 @@ fn command(options: &RunOptions, out: &Path, number: u32, of: u32) -> String {
     if let Some(ask) = &options.ask {
         words.extend(["--ask".into(), quoted(ask)]);
     }
+    if options.retry_failed {
+        words.push("--retry-failed".into());
+    }
     if let Some(workers) = options.workers {
         words.extend(["--workers".into(), workers.to_string()]);
     }
