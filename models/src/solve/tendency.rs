@@ -299,6 +299,10 @@ impl<E: Equations, C: Course> Doubts for Doubt<'_, E, C> {
         z.sign(1) != 0.0 && slope * slope > 4.0 * bend.abs() * (z.error[0] + rounding)
     }
 
+    fn turns(&mut self, k: usize, t: f64, (side, bound): (f64, f64)) -> bool {
+        self.heading(k, t, bound) * side > 0.0
+    }
+
     fn stops(&mut self, k: usize, t: f64, side: f64) -> bool {
         if k >= self.scene.dims.indicators {
             return false;
@@ -318,6 +322,6 @@ impl<E: Equations, C: Course> Doubts for Doubt<'_, E, C> {
         let [_, slope, bend, ..] = z.value.0;
         // A parabola that opens the other way turns so far beyond zero.
         let turns = z.sign(1) != 0.0 && slope * bend < 0.0;
-        if turns && slope * slope <= 4.0 * bend.abs() * bound { 0.0 } else { first_sign(&z, 1) }
+        first_sign(&z, if turns && slope * slope <= 4.0 * bend.abs() * bound { 2 } else { 1 })
     }
 }

@@ -203,7 +203,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             return self.set_side(k, 0.0) || slid;
         }
         if role == Role::Timed {
-            return self.change_timed(k, at);
+            let vars = std::mem::take(&mut self.scratch.vars);
+            let decided = self.timed_side(k, &vars, self.scene.frame.last + at.tick);
+            self.scratch.vars = vars;
+            return self.turn_to(k, at, decided);
         }
         if let Some(sliding) = self.readers.relations[k].sliding.clone()
             && let Some(changed) = self.slide(k, &sliding)
@@ -220,24 +223,18 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             return false;
         }
         let kind = self.readers.relations[k].kind;
-        self.state.starting.retain(|(relation, _)| usize::from(*relation) != k);
-        let (side, before) = kind.decide(self.scratch.indicators[k], || self.heading(k, at, known));
-        if keeps && before == Some(side) {
+        let decided = kind.decide(self.scratch.indicators[k], || self.heading(k, at, known));
+        if keeps && decided.1 == Some(decided.0) {
             return false;
         }
-        if let Some(before) = before.filter(|before| at.start && *before != side) {
-            self.state.starting.push((k as u16, before));
-        }
-        self.set_side(k, side)
+        self.turn_to(k, at, decided)
     }
 
-    fn change_timed(&mut self, k: usize, at: Instant) -> bool {
-        let now = self.scene.frame.last + at.tick;
-        let vars = std::mem::take(&mut self.scratch.vars);
-        let (side, before) = self.timed_side(k, &vars, now);
-        self.scratch.vars = vars;
+    /// Puts relation `k` on this side, which may begin at the start on the end of the one before; gives whether that is
+    /// another one.
+    fn turn_to(&mut self, k: usize, at: Instant, (side, before): (f64, Option<f64>)) -> bool {
         self.state.starting.retain(|(relation, _)| usize::from(*relation) != k);
-        if let Some(before) = before.filter(|_| at.start) {
+        if let Some(before) = before.filter(|before| at.start && *before != side) {
             self.state.starting.push((k as u16, before));
         }
         self.set_side(k, side)
@@ -311,9 +308,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let held = Dims::STATES..dims.first_side();
         let (value, error) = self.scratch.indicators[k];
         let whole = relation.kind == Kind::Floor && (value - value.round()).abs() <= error;
-        if whole && vars[held.clone()] != prior[held] {
-            return true;
-        }
+        whole && vars[held.clone()] != prior[held] || self.has_changed(k)
+    }
+
+    /// Whether something that the indicator of relation `k` reads changed.
+    fn has_changed(&self, k: usize) -> bool {
+        let (dims, Scratch { vars, prior, .. }) = (&self.scene.dims, &self.scratch);
+        let relation = &self.readers.relations[k];
         let inputs = dims.first_input()..dims.first_discrete();
         let slips = &self.scene.frame.slips;
         let mode = relation.within.as_ref().map(|within| dims.first_discrete() + within.0);
@@ -378,20 +379,34 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// An equilibrium that is only approached moves by as much as its states may be off.
     fn stands(&mut self, k: usize, at: Instant) -> Option<f64> {
         let Relation { kind, role, sliding, .. } = &self.readers.relations[k];
-        let value = self.scratch.indicators[k].0;
-        let side = match *kind {
-            // Beyond by no more than its error, and stopped there, it has come to its threshold.
-            Kind::Sign if self.certain(k) == 0.0 && value * self.side(k) < 0.0 => 0.0,
-            kind => kind.side(value),
+        let (value, error) = self.scratch.indicators[k];
+        let (end, before) = match *kind {
+            Kind::Sign => (0.0, value * self.side(k) < 0.0),
+            Kind::Floor => (value.round(), false),
         };
-        let ends = if *kind == Kind::Sign { side == 0.0 } else { value == side };
-        if *role != Role::Searched || sliding.is_some() || !ends || side == self.side(k) {
+        // Beyond by no more than its error, and stopped there, it has come to its threshold; so has one that flipped.
+        let rounded = before || self.scratch.flipped.contains(&(k as u16));
+        let stands = *kind == Kind::Sign && self.side(k) == 0.0 && !self.has_changed(k);
+        let ends = stands
+            || end != self.side(k) && (value == end || rounded && (value - end).abs() <= error);
+        if *role != Role::Searched || sliding.is_some() || !ends {
             return None;
         }
+        let side = self.scene.dims.first_side() + k;
         let Scratch { vars, tendency, errors, .. } = &mut self.scratch;
         let error = |place: usize| if place == 0 { f64::EPSILON } else { errors[place] };
-        let z = tendency.series(&self.scene, (at.t, vars), error)[k];
-        rests(&z, &tendency.series(&self.scene, (at.t, vars), |_| 0.0)[k]).then_some(side)
+        let mut rests = |vars: &[f64]| {
+            let z = tendency.series(&self.scene, (at.t, vars), error)[k];
+            rests(&z, &tendency.series(&self.scene, (at.t, vars), |_| 0.0)[k])
+        };
+        if !rests(vars) {
+            return None;
+        }
+        // There, too, nothing moves it: a relation that stops what it reads would else flip to and fro.
+        let held = std::mem::replace(&mut vars[side], end);
+        let stays = rests(vars);
+        vars[side] = held;
+        stays.then_some(end)
     }
 
     /// Whether a relation has come to stand on its threshold since an input came to rest.
@@ -454,7 +469,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.scratch.vars = now;
         let first = self.scene.dims.first_discrete();
         let reads = |k: u16| self.readers.reads[usize::from(k)].iter().flatten();
-        let ends = |s: &(u16, f64)| reads(s.0).any(|id| (id.0 as usize) < first);
+        let of = &self.readers.of[number];
+        let ends = |s: &(u16, f64)| {
+            of.contains(&s.0.into()) && reads(s.0).any(|id| (id.0 as usize) < first)
+        };
         !holds && !sides.iter().skip(1).any(ends)
     }
 

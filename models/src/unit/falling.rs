@@ -79,8 +79,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             false if gap / 4 > earlier => (gap, i64::MAX, 0),
             false => (earlier, first, count),
         };
-        let short = gap <= HURRIED * FALLEN;
-        self.state.hurried = (short && self.hurries(number, gap, before)).then_some(event);
+        // Within its rounding a row of bounces ends in any order.
+        let hurried = self.state.hurried == Some(event) || self.hurries(number, gap, before);
+        self.state.hurried = (gap <= HURRIED * FALLEN && hurried).then_some(event);
     }
 
     /// Whether event `number` came ever faster: its interval, the two before, and how often it became shorter.

@@ -187,13 +187,14 @@ fn resolve(tree: &Tree, group: u32, link: &LinkDecl, session: &Session) -> Optio
         session.expression_where(&link.when, &errors, remedy);
         good = false;
     }
+    let readers: BTreeSet<u32> = names.used.borrow().iter().map(|(member, _)| *member).collect();
     let resets = resets(link, &names, session);
     let priority = match &link.priority {
         Some(node) => eval.whole(node, "`priority`"),
         None => Some(0),
     };
     // Each has its own mistakes.
-    let detection = detection(g, link, &members, &eval);
+    let detection = detection(g, link, (&members, &readers), &eval);
     let models = models(link, &names, session);
     let resets_told = resets_told(link, session);
     let (priority, detection, models, resets_told) = (priority?, detection?, models?, resets_told?);
@@ -267,11 +268,12 @@ fn models(
     Some(models)
 }
 
-/// When each member looks for the event.
+/// When each member looks for the event. One of which the condition reads nothing leaves that to the others, who know
+/// their own values better.
 fn detection(
     g: &Group,
     link: &LinkDecl,
-    members: &[(String, End, u32)],
+    (members, readers): (&[(String, End, u32)], &BTreeSet<u32>),
     eval: &Evaluator<'_>,
 ) -> Option<Vec<Detection>> {
     let refuse = |text: &Located<String>, message: String, help: &str| {
@@ -290,7 +292,11 @@ fn detection(
             }
         },
     };
-    let Some(detectors) = &link.detectors else { return Some(vec![active; members.len()]) };
+    let Some(detectors) = &link.detectors else {
+        let looks = |member| active != Detection::Located || readers.contains(&member);
+        let of = |member| if looks(member) { active } else { Detection::Passive };
+        return Some((0..members.len() as u32).map(of).collect());
+    };
     let mut detection = vec![Detection::Passive; members.len()];
     for (step, text) in detectors {
         let (child, found) = connect::members(g, step, eval)?;

@@ -150,7 +150,11 @@ fn a_resumed_run_is_equal() {
         super::command(&dir, &format!("run limit.toml {set} --out parts --real-time 100"))
             .spawn()
             .unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(900));
+    // However long the machine takes to begin.
+    while !dir.join("parts/samples.csv").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(500));
     let kill = std::process::Command::new("kill").args(["-INT", &run.id().to_string()]).status();
     assert!(kill.unwrap().success());
     assert_eq!(run.wait().unwrap().code(), Some(130));

@@ -292,6 +292,12 @@ impl<const M: usize> Sim<'_, M> {
                     let side = piece.running.get(&switch).copied().unwrap_or(held);
                     let band = self.sys.band[r as usize];
                     let scan = roots::scan(series.of(step), from, h, band);
+                    if scan.passages.is_empty() && self.comes_near(switch, series.of(step), h) {
+                        return undecided(
+                            Reason::Touch,
+                            "what is heard comes within its tolerance",
+                        );
+                    }
                     self.flips(piece, switch, series.of(step), &scan, side, from);
                     self.turns(piece, switch, series.of(step), &scan, band);
                 }
@@ -314,6 +320,13 @@ impl<const M: usize> Sim<'_, M> {
         }
         piece.found.sort_by(|a, b| (a.at - b.at).hi.total_cmp(&0.0));
         Ok(())
+    }
+
+    /// Whether an argument that hears outputs comes so near to zero that it may be heard beyond it, by what it is told.
+    fn comes_near(&self, switch: Switch, c: &[Ball<M>], h: f64) -> bool {
+        let at = Dd::new(h);
+        self.parts(self.argument(switch)).wired
+            && roots::value(c, at).hi.abs() <= roots::error(c, at)
     }
 
     /// Whole numbers that an argument passes, up to the first one after the first tick.

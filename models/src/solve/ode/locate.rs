@@ -89,13 +89,18 @@ pub trait Doubts {
         let _ = (k, t, rounding);
         false
     }
+    /// Whether function `k`, which is computed to turn back to `side` at `t`, does so: it may only come nearer and nearer.
+    fn turns(&mut self, k: usize, t: f64, (side, bound): (f64, f64)) -> bool {
+        let _ = (k, t, side, bound);
+        true
+    }
     /// Whether nothing moves function `k` at `t` once it is on `side`, so that it stays there.
     fn stops(&mut self, k: usize, t: f64, side: f64) -> bool {
         let _ = (k, t, side);
         false
     }
-    /// Which way function `k` certainly goes on from zero at `t`, by more than `bound` before it turns
-    /// back; zero if it may rest or turn.
+    /// Which way function `k` certainly goes on from zero at `t`, after it has turned back if it does so within `bound`;
+    /// zero if it may rest.
     fn heading(&mut self, k: usize, t: f64, bound: f64) -> f64;
 }
 

@@ -1,8 +1,8 @@
 //! The engine as the core of a continuous unit.
 //!
 //! # Times
-//! The engine keeps its own time, seconds since the start of the run, so that no arrival moves the
-//! origins of thousands of variables; the unit's offsets are turned into it at the border.
+//! The engine keeps its own time, so that arrivals do not move the origins of thousands of variables; the unit's
+//! offsets are turned into it at the border. It begins anew where its rounding has become a part of a tick.
 //!
 //! # What a step looks at again
 //! An advance goes to the next step of the engine and makes that step only at the beginning of the
@@ -10,6 +10,9 @@
 //! events and bands are looked at again only if they read a state that has a new polynomial.
 //! Indicators see the states, never their quantised copies.
 mod bands;
+mod programs;
+
+use programs::seen_through;
 
 use super::{
     engine::{Engine, Input, NotFinite, State},
@@ -24,13 +27,10 @@ use super::{
     views::{Along, Jumped},
 };
 use crate::{
-    maths::{
-        expr::{Degree, VarId},
-        rounding,
-    },
+    maths::rounding,
     signal::statistics::UnitStatistics,
     solve::{
-        Dims, Equations, Programs, Settings,
+        Dims, Equations, Settings,
         core::{Advance, Core, Failure, Flips, Held, Scene},
         equations::{Relation, Role},
         ode::{Interval, Locator},
@@ -43,6 +43,9 @@ use serde::{Deserialize, Serialize};
 
 /// The part of their quanta by which states are usually off.
 const USUAL: f64 = 1.0 / 32.0;
+
+/// The part of a tick by which the engine's time may be rounded: it begins anew where it has become larger.
+const ROUNDED: f64 = 1.0 / 4096.0;
 
 /// What changes in a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -69,6 +72,17 @@ pub struct CoreState<const P: usize> {
     bad: Option<NotFinite>,
 }
 
+impl<const P: usize> CoreState<P> {
+    /// Begins the engine's time anew, `ticks` after it began, which is at `origin` seconds of the run.
+    fn count_from(&mut self, ticks: i64, origin: f64) {
+        let by = std::mem::take(&mut self.shift);
+        self.base += ticks;
+        self.jumped -= by;
+        self.leave.count_from(by);
+        self.engine.count_from(by, origin);
+    }
+}
+
 /// The core of a unit under a quantised-state method of order `P`.
 #[derive(Debug)]
 pub struct Quantised<M: Method<P>, const P: usize> {
@@ -93,42 +107,6 @@ pub struct Quantised<M: Method<P>, const P: usize> {
     /// Relations that are looked at in a search, and how long each surely does not flip.
     chosen: Vec<usize>,
     safe: Vec<f64>,
-}
-
-/// The programs of equations that quantised-state methods can expand, or why they cannot.
-fn seen_through<E: Equations>(
-    equations: &E,
-    order: usize,
-) -> Result<(Programs, Functions), &'static str> {
-    let programs = equations.programs().ok_or(
-        "quantised-state methods need the equations' series, but their code looks at values to take its way",
-    )?;
-    let dims = equations.dims();
-    let indicators = Functions::new(dims, &programs.indicators, order);
-    if dims.algebraic > 0 {
-        return Err(
-            "quantised-state methods solve no algebraic equations; use method = \"rodas\", \"taylor\" or \
-                    \"auto\"",
-        );
-    }
-    if indicators.switching.contains(&true) {
-        return Err(
-            "a condition, or what an `abs`, `min`, `max` or `if` compares, has kinks itself (abs, \
-                    min, if, ...), which quantised-state methods do not look at; use the method rk45",
-        );
-    }
-    // A switch by a state is seen when the state steps; nothing steps for the time.
-    let driven = |id: VarId| {
-        let at = id.0 as usize;
-        at == 0 || (dims.first_input()..dims.first_discrete()).contains(&at)
-    };
-    if programs.derivatives.degrees(driven).contains(&Degree::Switching) {
-        return Err(
-            "a derivative switches (if, max, ...) with the time or an input, which quantised-state \
-                    methods do not see; leave out switching = \"ignored\", or write the switch as an event",
-        );
-    }
-    Ok((programs, indicators))
 }
 
 impl<M: Method<P>, const P: usize> Quantised<M, P> {
@@ -344,7 +322,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
             variables: &state.variables,
             readings: &self.readings,
             shift: *shift,
-            exact: exact::<M, P>(*jumped),
+            exact: M::exact(*jumped),
             off,
         };
         let mut doubts = Doubt::new(scene, &mut self.tendency, course);
@@ -398,11 +376,6 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         }
         states
     }
-}
-
-/// Until when copies are as good as their states, if the last jump was then.
-fn exact<M: Method<P>, const P: usize>(jumped: f64) -> f64 {
-    if M::IMPLICIT { f64::NEG_INFINITY } else { jumped }
 }
 
 impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
@@ -486,7 +459,7 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
     fn error(&self, t: f64, state: usize, x: f64) -> f64 {
         let variables = &self.state.engine.variables;
         let CoreState { shift, jumped, ref off, .. } = self.state;
-        let (readings, exact) = (&self.readings[..], exact::<M, P>(jumped));
+        let (readings, exact) = (&self.readings[..], M::exact(jumped));
         Quantising { variables, readings, shift, exact, off }.error(t, state, x)
     }
 
@@ -496,6 +469,9 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         let last = scene.frame.last + ticks - self.state.base;
         self.state.shift = scene.seconds(last);
         self.state.at = 0.0;
+        if self.state.shift * f64::EPSILON > ROUNDED * scene.tick {
+            self.state.count_from(last, scene.absolute(t));
+        }
     }
 
     fn jump(&mut self, scene: &Scene<E>, x: &[f64]) {
@@ -509,7 +485,7 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
             variables: &engine.variables,
             readings: &self.readings,
             shift: e,
-            exact: exact::<M, P>(*jumped),
+            exact: M::exact(*jumped),
             off: &[],
         };
         for (i, ((off, size), v)) in off.iter_mut().zip(&engine.variables).enumerate() {

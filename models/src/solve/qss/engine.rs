@@ -77,6 +77,18 @@ pub struct State<const P: usize> {
     idle: u32,
 }
 
+impl<const P: usize> State<P> {
+    /// Counts times from `t` on, which is at `origin` seconds of the run.
+    pub(super) fn count_from(&mut self, t: f64, origin: f64) {
+        let variables = self.variables.iter_mut().flat_map(|v| [&mut v.at, &mut v.quantised_at]);
+        let inputs = self.inputs.iter_mut().map(|input| &mut input.at);
+        let own = [&mut self.now, &mut self.mark];
+        variables.chain(inputs).chain(own).for_each(|time| *time -= t);
+        self.queue.count_from(t);
+        self.origin = origin;
+    }
+}
+
 /// Coefficients of derivatives whose expansions are looked at: enough to see what is cut off.
 const WIDE: usize = 5;
 /// A derivative that is curved has its expansion looked at where a step would be so many times as

@@ -15,6 +15,10 @@ pub trait Method<const P: usize>: std::fmt::Debug + Default + Send + Sync + 'sta
     const IMPLICIT: bool = false;
     /// Whether variables that influence each other strongly step together.
     const PAIRS: bool = false;
+    /// Until when copies are as good as their states, if the last jump was then: implicit ones are ahead at once.
+    fn exact(jumped: f64) -> f64 {
+        if Self::IMPLICIT { f64::NEG_INFINITY } else { jumped }
+    }
     /// Sets the quantised state; `left` is the time to the end of the run.
     fn quantise(v: &mut Variable<P>, left: f64);
     /// When the quantised state has to be set again; `own` right after it was.

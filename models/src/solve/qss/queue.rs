@@ -53,6 +53,12 @@ impl Queue {
         self.blocks[slot / WIDTH][slot % WIDTH]
     }
 
+    /// Counts all times from `t` on.
+    pub(super) fn count_from(&mut self, t: f64) {
+        let times = self.blocks.iter_mut().flatten();
+        times.chain([&mut self.least]).for_each(|time| *time -= t);
+    }
+
     /// The earliest time.
     #[inline]
     pub fn least(&self) -> f64 {

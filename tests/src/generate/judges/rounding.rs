@@ -106,7 +106,7 @@ pub(super) fn bounds(case: &Case, other: &Case, events: usize) -> Bounds {
     let coarse = if case.model == other.model { 0.0 } else { tick(case).max(tick(other)) };
     let late = if case.model.resolution == other.model.resolution { 0 } else { events };
     Bounds {
-        ticks: stable::ticks(case, 10.0 * error).max(20),
+        ticks: stable::ticks(case, 10.0 * error).max(20) + late as i64,
         values: 10.0 * error + (100.0 + 30.0 * late as f64) * coarse,
     }
 }

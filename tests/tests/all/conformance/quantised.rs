@@ -169,3 +169,23 @@ fn an_input_that_comes_late_is_followed() {
         assert!((x - 0.962_379_883_29).abs() < 3e-6, "{method}: {x}");
     }
 }
+
+/// The engine's own time, in seconds, would be rounded to 1.2e-7 s here: it begins anew.
+#[test]
+fn ages_do_not_round_what_comes_after_them() {
+    let late = 1_000_000_000;
+    for method in ["qss1", "qss2", "qss3", "liqss1", "liqss2", "mliqss2"] {
+        let text = format!(
+            "[unit.u]\nkind = 'equations'\nMETHOD\nstates = {{ x = 0 }}\ndiscrete = {{ d = 0, n = 0 }}\n\
+             derivatives = {{ x = 'd' }}\noutputs = {{ x = 'x', n = 'n' }}\n\
+             [[unit.u.event]]\nname = 'late'\nat = {late}\nreset = {{ d = 1 }}\n\
+             [[unit.u.event]]\nname = 'e'\nwhen = 'max(x, 0.3) > 1'\nreset = {{ n = 'x' }}"
+        );
+        let ran = Ran::with(&text, method, (late + 2) * S);
+        ran.end.as_ref().unwrap_or_else(|e| panic!("{method}: {e}"));
+        let at = |ticks| ran.output("u", 0, late * S + ticks);
+        assert!((at(S * 7 / 10) - 0.7).abs() < 1e-12, "{method}: {}", at(S * 7 / 10));
+        let seen = ran.output("u", 1, (late + 2) * S);
+        assert!((seen - 1.0).abs() < 1e-12, "{method}: {seen}");
+    }
+}

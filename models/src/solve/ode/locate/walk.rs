@@ -108,7 +108,7 @@ impl Walk {
             (piece, fresh) = (at, false);
         }
         if let Some(band) = watched.touching {
-            self.touches((band, past), relation, begun, within, flips);
+            self.touches(curve, (band, past), (relation, begun), within, doubts, flips);
         }
         reached
     }
@@ -162,11 +162,13 @@ impl Walk {
         piece: usize,
         doubts: &mut impl Doubts,
     ) -> Option<(f64, usize, f64)> {
+        // It may stand beside zero by its error.
+        let rest = self.values[piece];
         (piece..self.points.len() - 1).find_map(|i| {
             let z = self.values[i + 1];
             let t = self.points[i + 1];
             let gone =
-                z * only >= 0.0 && z != 0.0 && z.abs() > doubts.bound(k, t) + curve.rounding(t);
+                z * only >= 0.0 && z != rest && z.abs() > doubts.bound(k, t) + curve.rounding(t);
             gone.then(|| (self.points[i], i, z.signum()))
         })
     }
@@ -184,6 +186,7 @@ impl Walk {
         let gone = |(t, at): (f64, usize)| Some((t, at, end.next));
         let inside = |i: usize| end.sign * (self.values[i] - end.level);
         let early = |t: f64| t - within.start <= within.fresh;
+        let starts = |t: f64| fresh && t == self.points[piece];
         let began = fresh && inside(piece) < 0.0;
         let mut since = began.then(|| (self.points[piece], piece));
         for i in piece..self.points.len() - 1 {
@@ -213,7 +216,7 @@ impl Walk {
                         }
                     }
                     let rounding = curve.rounding(found.0);
-                    if !(began && found.1 == piece)
+                    if !(starts(found.0) && (began || early(from.0)))
                         && let Some(side) = after((k, found.0, rounding), end, doubts)
                     {
                         return Some((found.0, found.1, side));
@@ -223,7 +226,7 @@ impl Walk {
                 _ => {}
             }
             if let Some(found) = since
-                && !(began && found.1 == piece && early(to.0))
+                && !(starts(found.0) && early(to.0))
                 && -z > doubts.bound(k, to.0) + curve.rounding(to.0)
             {
                 return gone(found);
@@ -245,41 +248,57 @@ impl Walk {
     /// time outside of the band. The relation is on `begun` at the start.
     fn touches(
         &self,
+        curve: &impl Curve,
         (band, past): (f64, &mut Past),
-        relation: u16,
-        begun: f64,
+        (relation, begun): (u16, f64),
         within: Interval,
+        doubts: &mut impl Doubts,
         flips: &mut Vec<Flip>,
     ) {
         let size = |i: usize| self.values[i].abs();
         let last = self.points.len() - 1;
         let came = past.nearing != 0.0;
         for i in 0..last {
-            let (z, after, t) = (size(i), size(i + 1), self.points[i]);
-            // The first point is the last one of the search before.
-            let (falls, before) = match i {
-                0 => (came, past.nearing),
-                _ => (z < size(i - 1), self.values[i - 1]),
-            };
-            let turns = falls && z <= after && before * self.values[i + 1] >= 0.0;
+            let (z, t) = (size(i), self.points[i]);
             if i > 0 && size(i - 1) > band {
                 past.touched = false;
             }
             let late = came || t - within.start > within.fresh;
-            if late && turns && z <= band && !past.touched {
-                let crossed = |f: &Flip| {
-                    f.relation == relation && (f.t - t).abs() <= within.fresh.max(1e-9 * t.abs())
-                };
-                past.touched = true;
-                let flipped = |f: &&Flip| f.relation == relation && f.touch.is_none() && f.t <= t;
-                let side = flips.iter().rfind(flipped).map_or(begun, |f| f.side);
-                if !flips.iter().any(crossed) {
-                    flips.push(Flip { t, relation, touch: Some(z), before: side, side });
-                }
+            // The first point is the last one of the search before.
+            let falls = if i > 0 { z < size(i - 1) } else { came };
+            if !late || !falls || z > band || past.touched {
+                continue;
+            }
+            let flipped = |f: &&Flip| f.relation == relation && f.touch.is_none() && f.t <= t;
+            let side = flips.iter().rfind(flipped).map_or(begun, |f| f.side);
+            let rounding = curve.rounding(t);
+            let bound = doubts.bound(relation.into(), t) + rounding;
+            if !self.turns(i, (past.nearing, side, rounding))
+                || !doubts.turns(relation.into(), t, (side, bound))
+            {
+                continue;
+            }
+            let crossed = |f: &Flip| {
+                f.relation == relation && (f.t - t).abs() <= within.fresh.max(1e-9 * t.abs())
+            };
+            past.touched = true;
+            if !flips.iter().any(crossed) {
+                flips.push(Flip { t, relation, touch: Some(z), before: side, side });
             }
         }
         let [before, end] = [self.values[last - 1], self.values[last]];
         let nears = size(last) <= band && size(last) < size(last - 1) && before * end >= 0.0;
         past.nearing = if nears { before.signum() } else { 0.0 };
+    }
+
+    /// Whether the function, which came nearer to zero up to point `i`, is computed to turn back there.
+    fn turns(&self, i: usize, (nearing, side, rounding): (f64, f64, f64)) -> bool {
+        let (z, next) = (self.values[i], self.values[i + 1]);
+        let Some(last) = i.checked_sub(1) else {
+            return z.abs() <= next.abs() && nearing * next >= 0.0;
+        };
+        // Rounding may put the extremum on the other side, and the interval may end just behind it.
+        let rises = z.abs() <= next.abs() || z * side < 0.0;
+        rises && (z - self.values[last]) * (next - z) <= 0.0 || (next - z).abs() <= rounding
     }
 }

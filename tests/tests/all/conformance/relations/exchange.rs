@@ -229,6 +229,18 @@ fn rule_20_links_decide_by_values_of_now() {
             .event("l2", Root(1, 1), 3)
             .end_of("b", 0, 1.0)
             .end_of("c", 0, 0.0),
+        // A member of which the condition reads nothing does not look for it: on what it was told `a.x`, which touches
+        // zero at 0.5 s, may pass it.
+        scenario(
+            "C20.14",
+            "[unit.a]\nkind = 'equations'\nMETHOD\nstates = { x = -0.25 }\n\
+             derivatives = { x = '-2*(t - 0.5)' }\n\
+             [unit.b]\nkind = 'equations'\nMETHOD\nstates = { y = -1, v = 0 }\n\
+             derivatives = { y = 'v', v = 'y' }\n\
+             [[link]]\nname = 'l'\nunits = ['a', 'b']\nwhen = 'a.x < 0'\nreset = { 'a.x' = '0', 'b.v' = '0' }\n",
+        )
+        .stop(1.0)
+        .only(&["rk45", "rk23", "rk4", "taylor", "rodas", "qss3"]),
         taken("C20.8", "0 < res.free").only(LOCATED),
         taken("C20.9", "not res.free <= 0").only(LOCATED),
         taken("C20.10", "res.free >= 1").only(LOCATED),

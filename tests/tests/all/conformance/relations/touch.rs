@@ -133,6 +133,36 @@ fn rule_05_touching_band() {
         one("C5.53", &band("1e-8", "crossing = 'x'")).event("e", Near(1.0), 0),
         one("C5.54", &band("1e-3", "when = 'x <= 0'")),
         one("C5.55", &band("1e-3", "crossing = 'x'")),
+        // The extremum lies on a time event: found in the step that ends there. From femtoseconds on its place is rounded.
+        unit(
+            "C5.75",
+            &format!(
+                "{}{}{}",
+                parabola("15", "2", "-2"),
+                event("k", "at = 1"),
+                event("e", "crossing = 'x - 16'\ntouching = 1e-3")
+            ),
+        )
+        .affine(0.0)
+        .without(&["qss1", "euler"], no)
+        .resolutions(&["us", "ns"])
+        .stop(2.0)
+        .event("k", Time(1, 1), 0)
+        .event("e", Time(1, 1), 0),
+        // It comes nearer and nearer, and rounding turns it back.
+        unit(
+            "C5.76",
+            &format!(
+                "states = {{ x = 0 }}\nderivatives = {{ x = '-1000*(x - 1)' }}\n{}{}",
+                event("e", "crossing = 'x - 1'\ntouching = 1e-6"),
+                event("k", "when = 'x >= 1'\ntouching = 1e-6")
+            ),
+        )
+        .affine(0.0)
+        .without(
+            &["qss1", "euler", "rk4", "qss2", "qss3", "liqss1", "liqss2", "mliqss2"],
+            "its steps are too long, or go to and fro in the band",
+        ),
         // It goes through: once, at the crossing.
         one("C5.56", &band("-0.25", "when = 'x <= 0'")).event("e", Root(1, 2), 0),
         // A step that ends inside of the band, before the root, is no turning point.
