@@ -300,8 +300,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     fn is_affected(&self, k: usize) -> bool {
         let (dims, Scratch { vars, prior, .. }) = (&self.scene.dims, &self.scratch);
         let relation = &self.readers.relations[k];
-        let rests = relation.kind == Kind::Sign && self.side(k) == 0.0;
-        if rests || !relation.is_active(&prior[dims.first_discrete()..]) {
+        if self.rests(k) || !relation.is_active(&prior[dims.first_discrete()..]) {
             return true;
         }
         // A whole number on which the argument rests has no side of its own.
@@ -309,6 +308,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let (value, error) = self.scratch.indicators[k];
         let whole = relation.kind == Kind::Floor && (value - value.round()).abs() <= error;
         whole && vars[held.clone()] != prior[held] || self.has_changed(k)
+    }
+
+    /// Whether relation `k` was at rest on zero: one that was not active has no side.
+    fn rests(&self, k: usize) -> bool {
+        let (relation, prior) = (&self.readers.relations[k], &self.scratch.prior);
+        let on_zero = relation.kind == Kind::Sign && self.side(k) == 0.0;
+        on_zero && relation.is_active(&prior[self.scene.dims.first_discrete()..])
     }
 
     /// Whether something that the indicator of relation `k` reads changed.
@@ -386,7 +392,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         };
         // Beyond by no more than its error, and stopped there, it has come to its threshold; so has one that flipped.
         let rounded = before || self.scratch.flipped.contains(&(k as u16));
-        let stands = *kind == Kind::Sign && self.side(k) == 0.0 && !self.has_changed(k);
+        let stands = self.rests(k) && !self.has_changed(k);
         let ends = stands
             || end != self.side(k) && (value == end || rounded && (value - end).abs() <= error);
         if *role != Role::Searched || sliding.is_some() || !ends {
@@ -420,7 +426,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.doubt(at);
         self.update_indicators();
         let mut all = 0..self.readers.relations.len();
-        all.any(|k| self.is_active(k) && (self.stands(k, at).is_some() || self.lies_beyond(k)))
+        let comes =
+            |unit: &mut Self, k| unit.stands(k, at).is_some_and(|side| side != unit.side(k));
+        all.any(|k| self.is_active(k) && (comes(self, k) || self.lies_beyond(k)))
     }
 
     /// Whether relation `k` lies on another side than it is held on: within the exchange tolerance it waited until
