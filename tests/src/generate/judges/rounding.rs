@@ -104,7 +104,8 @@ pub(super) fn bounds(case: &Case, other: &Case, events: usize) -> Bounds {
     let error = case.settings.error().max(other.settings.error());
     let tick = |c: &Case| 10_f64.powi(-(c.model.resolution as i32));
     let coarse = if case.model == other.model { 0.0 } else { tick(case).max(tick(other)) };
-    let late = if case.model.resolution == other.model.resolution { 0 } else { events };
+    let [a, b] = [&case.model, &other.model];
+    let late = if (a.resolution, a.stop) == (b.resolution, b.stop) { 0 } else { events };
     Bounds {
         ticks: stable::ticks(case, 10.0 * error).max(20) + late as i64,
         values: 10.0 * error + (100.0 + 30.0 * late as f64) * coarse,
