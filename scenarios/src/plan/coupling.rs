@@ -3,7 +3,7 @@
 //! The master is a hidden child `~coupling`; connections as such stay what they are, and a group
 //! with a master of its own is one member of the group around it.
 use super::{
-    connect, convert,
+    bonds, connect, convert,
     evaluate::Evaluator,
     foresee::below,
     order,
@@ -339,6 +339,7 @@ fn members(
                 }
             }
         }
+        all.extend(bonds::coordinators(tree, g).into_iter().map(|child| (child, 0)));
         return Some(all);
     };
     let example = "[\"left\", \"right\"]";
@@ -364,6 +365,7 @@ fn members(
             named.push((child, member));
         }
     }
+    named.extend(bonds::coordinators(tree, g).into_iter().map(|child| (child, 0)));
     Some(named)
 }
 
@@ -512,6 +514,7 @@ fn insert(
         span,
         hidden: true,
         wcet: None,
+        bonds: Vec::new(),
         links: Vec::new(),
     });
 }

@@ -1,6 +1,6 @@
 //! Declarations into instances: arrays, templates, parameters, ports.
 use super::{
-    connect, convert, coupling,
+    bonds, connect, convert, coupling,
     declare::{Declarations, GroupDecl, Of, PortDecl, UnitDecl},
     evaluate::Evaluator,
     joints, links,
@@ -67,6 +67,7 @@ impl Expander<'_> {
             inputs: Vec::new(),
             outputs: Vec::new(),
             connectors: Vec::new(),
+            bonds: Vec::new(),
             wires: Vec::new(),
         });
         // In path order, so that units get their numbers independently of the text's order.
@@ -87,8 +88,7 @@ impl Expander<'_> {
         let outputs = decl.outputs.iter().filter_map(|p| self.port(at, p, false)).collect();
         let group = &mut self.tree.groups[at as usize];
         (group.inputs, group.outputs) = (inputs, outputs);
-        let connectors = joints::exports(&self.tree, at, &decl.connectors, self.session);
-        self.tree.groups[at as usize].connectors = connectors;
+        joints::exports(&mut self.tree, at, &decl.connectors, self.session);
         joints::resolve(&mut self.tree, at, self.session);
         connect::connect(&mut self.tree, at, self.session);
         links::link(&mut self.tree, at, self.session);
@@ -259,6 +259,9 @@ impl Expander<'_> {
         let locals = [("i", f64::from(i))];
         let eval = Evaluator::new(self.session, scope, if child.array { &locals } else { &[] });
         let wcet = unit.wcet.as_ref().and_then(|node| eval.seconds(node, "`wcet`"));
+        let bonds = unit.bond.as_ref().map_or_else(Vec::new, |node| {
+            bonds::declared(node, (&dotted(&path), &ports), self.session)
+        });
         child.members.push(body(units.len() as u32));
         units.push(Unit {
             path,
@@ -270,11 +273,19 @@ impl Expander<'_> {
             span: unit.name.span.clone(),
             hidden: false,
             wcet,
+            bonds,
             links: Vec::new(),
         });
     }
 
+    /// Refuses keys of a unit in an instance of a template.
     fn refuse_wcet(&self, unit: &UnitDecl) {
+        if let Some(node) = &unit.bond {
+            let message = "`bond` is that of a unit, not of a template's instance";
+            let help = "write it in a unit of the template, and give the template a connector: connectors = { \
+                        flange = \"unit.flange\" }";
+            self.session.report(Mistake::new("bond", &node.span, message).help(help));
+        }
         if let Some(node) = &unit.wcet {
             let message = "`wcet` is that of a unit, not of a template's instance";
             let mistake = Mistake::new("bad-wcet", &node.span, message);

@@ -3,6 +3,7 @@
 //! [`load`] reads the file and everything it includes, applies `--set`, and either returns a
 //! [`Plan`] or *all* mistakes at once ([`Diagnostics`]), each under its line.
 mod adapters;
+mod bonds;
 mod build;
 mod connect;
 mod convert;

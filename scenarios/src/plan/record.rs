@@ -184,6 +184,11 @@ impl Recorder<'_> {
         for (depth, step) in path.iter().enumerate() {
             let last = depth + 1 == path.len();
             let mut next = Vec::new();
+            if let [unit, bond] = &path[depth..]
+                && let Some(found) = self.bonds(&places, (unit, bond), port)
+            {
+                return found;
+            }
             for (label, group) in &places {
                 let g = &self.tree.groups[*group as usize];
                 let eval = Evaluator::new(self.session, &self.tree.groups[0].scope, &[]);
@@ -208,6 +213,41 @@ impl Recorder<'_> {
             places = next;
         }
         Vec::new()
+    }
+
+    /// Quantities of bonds; `None` if the path does not lead to bonds that are joined.
+    fn bonds(
+        &self,
+        places: &[(String, u32)],
+        (unit, bond): (&Step, &Step),
+        quantity: &Step,
+    ) -> Option<Vec<Found>> {
+        let eval = Evaluator::new(self.session, &self.tree.groups[0].scope, &[]);
+        let mut out = Vec::new();
+        for (label, group) in places {
+            let g = &self.tree.groups[*group as usize];
+            g.find(&unit.name.value)?;
+            let (child, members) = connect::members(g, unit, &eval)?;
+            for member in members {
+                let name = g.name_of(End { child, member, port: 0 });
+                let bond = format!("{name}.{}", bond.name.value);
+                let known: Vec<_> = self.tree.bonds.gauges(*group, &bond).collect();
+                let wanted = &quantity.name.value;
+                match known.iter().find(|(own, _)| own == wanted) {
+                    Some((own, end)) => out.push((format!("{label}{bond}.{own}"), *group, *end)),
+                    None if known.is_empty() => return None,
+                    None => {
+                        let message = format!("the bond `{bond}` has no quantity `{wanted}`");
+                        let of = known.iter().map(|(own, _)| *own);
+                        let help = did_you_mean(wanted, of, "its quantities");
+                        let mistake = Mistake::new("unknown-port", &quantity.name.span, message);
+                        self.session.report(mistake.help(help));
+                        return Some(Vec::new());
+                    }
+                }
+            }
+        }
+        Some(out)
     }
 
     /// The ports at the end of a path, in every group that the path leads to.
@@ -253,6 +293,12 @@ impl Recorder<'_> {
                     let record = self.record((label, 0, end));
                     self.records.extend(record);
                 }
+            }
+        }
+        for (label, end) in self.tree.bonds.of_group(0) {
+            if self.records.len() < DEFAULT_RECORDS {
+                let record = self.record((label, 0, end));
+                self.records.extend(record);
             }
         }
     }

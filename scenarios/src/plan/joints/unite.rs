@@ -293,6 +293,7 @@ fn insert(
         hidden: false,
         // One solver does what each of them would do.
         wcet: parts.iter().filter_map(|p| tree.parts[*p as usize].wcet).reduce(|a, b| a + b),
+        bonds: Vec::new(),
         links: Vec::new(),
     });
 }
