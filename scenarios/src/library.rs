@@ -40,6 +40,7 @@ pub const SCENARIOS: &[(&str, &str)] = files! {
     "library/papers/003_tooth.toml"
     "library/papers/003_tooth_limit.toml"
     "library/papers/003_zero_stability.toml"
+    "library/papers/004_bonds.toml"
     "library/papers/004_boundary_condition.toml"
     "library/papers/004_constraint.toml"
     "library/papers/004_exact.toml"

@@ -108,6 +108,9 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
     if hears_itself(g, (tree, session), coupling, &echoes) {
         return;
     }
+    if lines.is_empty() && session.sink.mistakes_of("bond") {
+        return;
+    }
     if lacks_signals(&lines, coupling, session) || hears_in_steps(g, coupling, &params, session) {
         return;
     }

@@ -39,6 +39,7 @@ pub(super) fn expand(declarations: &Declarations, session: &Session) -> Tree {
     let mut tree = std::mem::take(&mut e.tree);
     e.check_unused(&scope);
     joints::unite(&mut tree, session);
+    bonds::loose(&tree, session);
     links::number(&mut tree);
     tree
 }
@@ -204,7 +205,18 @@ impl Expander<'_> {
         unit: &UnitDecl,
         eval: &Evaluator<'_>,
     ) -> Option<(Rc<Params>, Arc<Ports>)> {
-        let params = convert::params(kind, unit, eval)?;
+        let mut params = convert::params(kind, unit, eval)?;
+        if let Some(node) = &unit.bond
+            && bonds::is_known(&self.tree, kind.name(), name)
+        {
+            let own = kind.elaborate(params.clone(), &|name| eval.constant(name));
+            let own = own.and_then(|params| kind.ports_in(&params, &self.session.folder));
+            // Mistakes are reported below.
+            if let Ok(ports) = own {
+                let bonds = bonds::declared(node, (&dotted(name), &ports), self.session);
+                params = bonds::reduced(params, &bonds, &ports);
+            }
+        }
         if kind.accuracy().contains(&"tolerance") {
             self.check_tolerance(unit, &params);
         }
@@ -252,6 +264,14 @@ impl Expander<'_> {
                 true
             }
         };
+        if let Some(node) = unit.bond.as_ref().filter(|_| has_connectors)
+            && !bonds::is_known(&self.tree, kind.name(), &path)
+        {
+            let message = format!("`{}` has connectors and bonds under a coupling", dotted(&path));
+            let help =
+                "connectors are solved by equations, bonds by trying steps out: keep one of both";
+            self.session.report(Mistake::new("bond", &node.span, message).help(help));
+        }
         let (units, body): (_, fn(u32) -> Body) = match has_connectors {
             true => (&mut self.tree.parts, Body::Part),
             false => (&mut self.tree.units, Body::Unit),
@@ -259,7 +279,8 @@ impl Expander<'_> {
         let locals = [("i", f64::from(i))];
         let eval = Evaluator::new(self.session, scope, if child.array { &locals } else { &[] });
         let wcet = unit.wcet.as_ref().and_then(|node| eval.seconds(node, "`wcet`"));
-        let bonds = unit.bond.as_ref().map_or_else(Vec::new, |node| {
+        let own = unit.bond.as_ref().filter(|_| !has_connectors);
+        let bonds = own.map_or_else(Vec::new, |node| {
             bonds::declared(node, (&dotted(&path), &ports), self.session)
         });
         child.members.push(body(units.len() as u32));

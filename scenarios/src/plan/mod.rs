@@ -48,6 +48,7 @@ use crate::{
     ses,
 };
 pub(crate) use adapters::ADAPTERS;
+pub(crate) use bonds::is_meter;
 pub(crate) use joints::{SETTINGS, part_of};
 pub(crate) use partition::PARTITIONS;
 pub use partition::Partition;

@@ -1,6 +1,6 @@
 //! The signals that are written and drawn: `record` and `[[plot]]`.
 use super::{
-    Aggregate, Axes, Between, Figure, Plot, Record, Source, Style, connect,
+    Aggregate, Axes, Between, Figure, Plot, Record, Source, Style, bonds, connect,
     evaluate::Evaluator,
     selector::{self, Piece, Selector, Step},
     session::{Session, did_you_mean},
@@ -185,7 +185,8 @@ impl Recorder<'_> {
             let last = depth + 1 == path.len();
             let mut next = Vec::new();
             if let [unit, bond] = &path[depth..]
-                && let Some(found) = self.bonds(&places, (unit, bond), port)
+                && let Some(found) =
+                    bonds::quantities((self.tree, self.session), &places, (unit, bond), port)
             {
                 return found;
             }
@@ -201,6 +202,14 @@ impl Recorder<'_> {
                     match (g.body(end), last) {
                         (_, true) => return self.all(&places, step, port, &selector),
                         (Body::Group(inner), false) => next.push((format!("{label}."), inner)),
+                        // A bond that was not joined for some mistake is not one more.
+                        (Body::Unit(_) | Body::Part(_), false)
+                            if ["bond", "joint"]
+                                .iter()
+                                .any(|c| self.session.sink.mistakes_of(c)) =>
+                        {
+                            return Vec::new();
+                        }
                         (Body::Unit(_) | Body::Part(_), false) => {
                             let message = format!("`{label}` is a unit and has nothing inside");
                             let mistake = Mistake::new("unknown-unit", &step.name.span, message);
@@ -213,41 +222,6 @@ impl Recorder<'_> {
             places = next;
         }
         Vec::new()
-    }
-
-    /// Quantities of bonds; `None` if the path does not lead to bonds that are joined.
-    fn bonds(
-        &self,
-        places: &[(String, u32)],
-        (unit, bond): (&Step, &Step),
-        quantity: &Step,
-    ) -> Option<Vec<Found>> {
-        let eval = Evaluator::new(self.session, &self.tree.groups[0].scope, &[]);
-        let mut out = Vec::new();
-        for (label, group) in places {
-            let g = &self.tree.groups[*group as usize];
-            g.find(&unit.name.value)?;
-            let (child, members) = connect::members(g, unit, &eval)?;
-            for member in members {
-                let name = g.name_of(End { child, member, port: 0 });
-                let bond = format!("{name}.{}", bond.name.value);
-                let known: Vec<_> = self.tree.bonds.gauges(*group, &bond).collect();
-                let wanted = &quantity.name.value;
-                match known.iter().find(|(own, _)| own == wanted) {
-                    Some((own, end)) => out.push((format!("{label}{bond}.{own}"), *group, *end)),
-                    None if known.is_empty() => return None,
-                    None => {
-                        let message = format!("the bond `{bond}` has no quantity `{wanted}`");
-                        let of = known.iter().map(|(own, _)| *own);
-                        let help = did_you_mean(wanted, of, "its quantities");
-                        let mistake = Mistake::new("unknown-port", &quantity.name.span, message);
-                        self.session.report(mistake.help(help));
-                        return Some(Vec::new());
-                    }
-                }
-            }
-        }
-        Some(out)
     }
 
     /// The ports at the end of a path, in every group that the path leads to.

@@ -114,7 +114,8 @@ fn named(
     match members.iter().find(|m| !all.contains(&(m.end.child, m.end.member))) {
         None => Some(()),
         Some(lacks) => {
-            let message = format!("`units` of the coupling lacks that of the bond `{}`", lacks.name);
+            let message =
+                format!("`units` of the coupling lacks that of the bond `{}`", lacks.name);
             let mistake = Mistake::new("bond", &node.span, message);
             eval.session.report(mistake.help("name all units that are joined"));
             None
@@ -208,9 +209,8 @@ impl Line<'_> {
     }
 
     fn formulas(&self, entries: &[(String, String)]) -> Node {
-        let formula = |(name, text): &(String, String)| {
-            (name.clone(), self.node(Item::Text(text.clone())))
-        };
+        let formula =
+            |(name, text): &(String, String)| (name.clone(), self.node(Item::Text(text.clone())));
         self.table(entries.iter().map(formula).collect())
     }
 
@@ -227,7 +227,8 @@ impl Line<'_> {
     ) -> Option<u32> {
         let kind = kinds::find(kind)?;
         let names: Vec<&str> = self.members.iter().take(3).map(|m| m.name.as_str()).collect();
-        let more = self.members.len().checked_sub(4).map_or(String::new(), |n| format!("={}", n + 4));
+        let more =
+            self.members.len().checked_sub(4).map_or(String::new(), |n| format!("={}", n + 4));
         let name = format!("{}{more}{ending}", names.join("="));
         let title = Located::new(name.clone(), self.span.clone());
         let keys: Vec<_> = keys
@@ -444,9 +445,9 @@ impl Line<'_> {
 fn inside(g: &Group, path: &str, tree: &Tree) -> Option<(End, Body)> {
     let leads = |body: &Body| match *body {
         Body::Unit(unit) => tree.units[unit as usize].path == path,
-        Body::Group(inner) => {
-            path.strip_prefix(&*tree.groups[inner as usize].path).is_some_and(|p| p.starts_with('/'))
-        }
+        Body::Group(inner) => path
+            .strip_prefix(&*tree.groups[inner as usize].path)
+            .is_some_and(|p| p.starts_with('/')),
         Body::Part(_) => false,
     };
     (0u32..).zip(&g.children).find_map(|(child, c)| {

@@ -122,7 +122,8 @@ impl Reader<'_> {
             }
             _ if told && integral.is_some() => {
                 let message = format!("{title} is told its {equal}, and has a {whole}");
-                let help = format!("what the unit makes of its {equal} is its own: delete `{whole}`");
+                let help =
+                    format!("what the unit makes of its {equal} is its own: delete `{whole}`");
                 self.refuse(&name.span, message, help)
             }
             _ => Some(()),

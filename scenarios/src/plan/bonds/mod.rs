@@ -7,11 +7,18 @@
 //! coupling of the group brings to agree with all others by repeating its steps (`coordinator.rs`).
 mod coordinator;
 mod declared;
+mod quantities;
+mod reduced;
 mod resolve;
 
-use super::tree::{End, Group, Tree, Unit};
+use super::{
+    session::Session,
+    tree::{Body, Child, End, Group, Tree, Unit, dotted},
+};
 use crate::source::Span;
 pub(super) use declared::declared;
+pub(super) use quantities::quantities;
+pub(super) use reduced::{is_known, reduced};
 pub(super) use resolve::{exported, resolve};
 
 /// The end of the name of a coordinator.
@@ -36,6 +43,11 @@ pub(super) struct Bond {
 }
 
 impl Bond {
+    /// The input by which the unit is told its part.
+    fn input(&self) -> Option<u16> {
+        if self.told { self.common } else { Some(self.share) }
+    }
+
     /// The words for what is equal, for the share of the sum, and for the integral of what is equal.
     fn words(&self) -> [&'static str; 3] {
         if self.common_effort {
@@ -89,6 +101,37 @@ impl Bonds {
     }
 }
 
+/// Whether a unit measures energy of bonds, by its path: the ends of its steps are no events of the scenario.
+pub(crate) fn is_meter(path: &str) -> bool {
+    path.ends_with(METER)
+}
+
+/// Whether a bond tells a unit its input of a number; the line that joins it may stand further out.
+pub(super) fn takes(tree: &Tree, body: Body, input: u16) -> bool {
+    let Body::Unit(unit) = body else { return false };
+    let own = |bond: &Bond| bond.input() == Some(input);
+    tree.units[unit as usize].bonds.iter().any(own)
+}
+
+/// Warns of bonds that no line joins.
+pub(super) fn loose(tree: &Tree, session: &Session) {
+    for (at, unit) in (0u32..).zip(&tree.units) {
+        for (bond, own) in unit.bonds.iter().enumerate() {
+            if tree.bonds.joined.iter().any(|(pin, ..)| *pin == (Pin { unit: at, bond })) {
+                continue;
+            }
+            let Some(input) = own.input() else { continue };
+            let (path, input) = (dotted(&unit.path), &unit.ports.inputs[usize::from(input)].name);
+            let message = format!(
+                "the bond `{path}.{0}` is joined to nothing, and the input `{input}` keeps its start value: write a \
+                 line such as \"{path}.{0} = other.{0}\", or delete the bond",
+                own.name
+            );
+            session.warn(&unit.span, &message);
+        }
+    }
+}
+
 /// Whether a unit is a coordinator of bonds.
 fn is_coordinator(unit: &Unit) -> bool {
     unit.hidden && unit.path.ends_with(COORDINATOR)
@@ -96,8 +139,8 @@ fn is_coordinator(unit: &Unit) -> bool {
 
 /// The children of a group that are coordinators of bonds.
 pub(super) fn coordinators(tree: &Tree, g: &Group) -> Vec<u32> {
-    let is = |child: &super::tree::Child| match child.members.as_slice() {
-        [super::tree::Body::Unit(unit)] => is_coordinator(&tree.units[*unit as usize]),
+    let is = |child: &Child| match child.members.as_slice() {
+        [Body::Unit(unit)] => is_coordinator(&tree.units[*unit as usize]),
         _ => false,
     };
     (0u32..).zip(&g.children).filter(|(_, c)| is(c)).map(|(at, _)| at).collect()

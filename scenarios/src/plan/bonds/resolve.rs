@@ -42,9 +42,11 @@ pub(in super::super) fn resolve(
                 bonds.push((pin, name, end));
             }
             Found::Connector(name) => {
-                let message = format!("`{name}` is a connector of known equations, and this line joins bonds");
-                let help = "join connectors in a line of their own; between both stands a unit of equations with \
-                            a `bond`";
+                let message = format!(
+                    "`{name}` is a connector of known equations, and this line joins bonds"
+                );
+                let help = "where one unit of a line is known by its steps only, all are: give the other ones a `bond`, \
+                            and the group a [coupling] with a `step` and iterate = {}";
                 eval.session.report(Mistake::new("bond", span, message).help(help));
                 return None;
             }
@@ -100,19 +102,15 @@ fn has_bonds(tree: &Tree, group: u32, selector: &Selector) -> bool {
 }
 
 /// What a selector names; a mistake is reported.
-fn of(
-    tree: &Tree,
-    group: u32,
-    selector: &Selector,
-    eval: &Evaluator<'_>,
-) -> Option<Vec<Found>> {
+fn of(tree: &Tree, group: u32, selector: &Selector, eval: &Evaluator<'_>) -> Option<Vec<Found>> {
     let session = eval.session;
     let g = &tree.groups[group as usize];
     let [step, port] = selector.steps.as_slice() else {
         let first = &selector.steps[0].name.value;
         let message = format!("this reaches into the group `{first}`");
-        let help =
-            format!("give the template of `{first}` a connector: connectors = {{ p = \"unit.p\" }}");
+        let help = format!(
+            "give the template of `{first}` a connector: connectors = {{ p = \"unit.p\" }}"
+        );
         session.report(Mistake::new("reach-inside", &selector.span, message).help(help));
         return None;
     };

@@ -29,12 +29,7 @@ pub(in super::super) fn resolve(tree: &mut Tree, group: u32, session: &Session) 
 }
 
 /// The connectors of a template: those of parts, or bonds, that they stand for.
-pub(in super::super) fn exports(
-    tree: &mut Tree,
-    group: u32,
-    decl: &[PortDecl],
-    session: &Session,
-) {
+pub(in super::super) fn exports(tree: &mut Tree, group: u32, decl: &[PortDecl], session: &Session) {
     let scope = Rc::clone(&tree.groups[group as usize].scope);
     let eval = Evaluator::new(session, &scope, &[]);
     let (mut all, mut given) = (Vec::new(), Vec::new());
@@ -139,14 +134,16 @@ fn of(tree: &Tree, group: u32, selector: &Selector, eval: &Evaluator<'_>) -> Opt
                 let names = unit.kind.connectors(&unit.params).unwrap_or_default();
                 names.into_iter().map(|(name, _)| (name.clone(), (part, name))).collect()
             }
+            // Its bonds could not be read.
+            Body::Unit(_) if session.sink.mistakes_of("bond") => return None,
             Body::Unit(unit) => {
                 let kind = tree.units[unit as usize].kind.name();
                 let message = format!("`{name}` has no connectors: it is of kind \"{kind}\"");
                 let help = match kind {
                     "equations" => "declare some: connectors = { p = \"electrical\" }",
                     _ => {
-                        "the equations of this unit are not known, so nothing can be joined to them; what holds between \
-                         such units is found by a unit of kind \"boundary-condition\" in a [coupling] with iterate = {}"
+                        "the equations of this unit are not known: say by a bond which of its ports belong together, \
+                         bond.flange = { effort = \"force\", flow = \"v\" }, in a [coupling] with iterate = {}"
                     }
                 };
                 session.report(Mistake::new("joint", &step.name.span, message).help(help));

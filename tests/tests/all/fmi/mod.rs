@@ -1,5 +1,6 @@
 //! FMUs as units, compared with the same units as equations.
 mod ball;
+mod bonds;
 mod exchange;
 mod faults;
 mod isolation;
