@@ -60,6 +60,9 @@ pub const SCENARIOS: &[(&str, &str)] = files! {
     "library/two_masses.toml"
 };
 
+/// All figures, tables and results of the papers, with where they are shown.
+pub const INDEX: &str = include_str!("../expected/index.toml");
+
 /// Numbers that the papers print and that ours must come to, one table for each document or part of
 /// one.
 pub const EXPECTED: &[(&str, &str)] = files! {
