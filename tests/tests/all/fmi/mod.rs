@@ -5,6 +5,7 @@ mod exchange;
 mod faults;
 mod isolation;
 mod mass;
+mod nominal;
 mod peer;
 mod policies;
 mod results;
