@@ -300,7 +300,7 @@ impl Expander<'_> {
     }
 
     /// Refuses keys of a unit in an instance of a template.
-    fn refuse_wcet(&self, unit: &UnitDecl) {
+    fn refuse_own_keys(&self, unit: &UnitDecl) {
         if let Some(node) = &unit.bond {
             let message = "`bond` is that of a unit, not of a template's instance";
             let help = "write it in a unit of the template, and give the template a connector: connectors = { \
@@ -323,7 +323,7 @@ impl Expander<'_> {
         child: &mut Child,
     ) {
         let Of::Template(template) = &unit.of else { return };
-        self.refuse_wcet(unit);
+        self.refuse_own_keys(unit);
         let Some((_, decl)) = self.declarations.templates.get(&template.value) else {
             let known = self.declarations.templates.keys().map(String::as_str);
             let help = did_you_mean(&template.value, known, "templates");

@@ -86,7 +86,7 @@ pub enum Told {
         source: String,
     },
     /// A line.
-    Line(Line),
+    Line(Box<Line>),
     /// A part that was not asked for because it takes long.
     Skipped {
         /// Its name.
@@ -252,11 +252,13 @@ impl<'a> Bench<'a, '_> {
         match self.values(check.run.as_deref(), &check.measure) {
             Ok(values) => {
                 for (n, ours) in values.iter().enumerate() {
-                    tell(Told::Line(self.line(check, n, Some(*ours), None)));
+                    tell(Told::Line(Box::new(self.line(check, n, Some(*ours), None))));
                 }
             }
             Err(Trouble::Skipped(why)) => tell(Told::Skipped { item: check.item.clone(), why }),
-            Err(Trouble::Failed(why)) => tell(Told::Line(self.line(check, 0, None, Some(why)))),
+            Err(Trouble::Failed(why)) => {
+                tell(Told::Line(Box::new(self.line(check, 0, None, Some(why)))))
+            }
             Err(Trouble::Interrupted) => return Err(Trouble::Interrupted),
         }
         Ok(())
@@ -401,7 +403,7 @@ mod tests {
         for entry in &index {
             let of = format!("{}, {:?}, {}", entry.document, entry.article, entry.item);
             let reason = entry.reason.as_deref().is_some_and(|why| !why.is_empty());
-            assert!(reason != !entry.rows.is_empty(), "{of}: rows or a reason, {:?}", entry.rows);
+            assert!(reason == entry.rows.is_empty(), "{of}: rows or a reason, {:?}", entry.rows);
         }
         for (document, article, figures, tables) in [
             ("000", None, 6, 0),

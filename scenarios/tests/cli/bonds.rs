@@ -269,6 +269,29 @@ fn rings_are_refused_by_name() {
     good(&dir, "run s.toml --quiet --force --out out");
 }
 
+/// Efforts are constant in each step: other couplings are refused, with the reason.
+#[test]
+fn efforts_are_constant_in_each_step() {
+    let dir = folder("bonds-refused");
+    let text = star(&[(1.0, 1.0, 1.0), (2.0, 1.0, 0.0)], BOND);
+    for (set, why) in [
+        ("coupling.extrapolation=1", "`extrapolation` in a coupling of bonds"),
+        ("coupling.iterate.method=waveform", "the method waveform in a coupling of bonds"),
+        ("coupling.units=['u0']", "`units` of the coupling lacks that of the bond `u1.flange`"),
+    ] {
+        fs::write(dir.join("s.toml"), &text).unwrap();
+        let done = command(&dir, &format!("check s.toml --set {set}")).output().unwrap();
+        let told = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(!done.status.success() && told.contains(why), "{set}: {told}");
+    }
+    // Under a sequence, units hear of each other within the step, and the efforts are those of all at once.
+    let off = |sets: &str| {
+        let s = run(&dir, &text, sets);
+        s.apart("u0.x", "lumped.x").max(s.apart("u1.x", "lumped.x"))
+    };
+    near(off("--set coupling.order=gauss-seidel"), off(""), 1e-11, "a sequence");
+}
+
 /// Where no coupling tries steps out, equations are reduced, and what is joined is one body.
 #[test]
 fn known_equations_are_reduced() {

@@ -71,7 +71,7 @@ fn step(
         let keys = decl.coupling.iter().flat_map(|coupling| &coupling.keys);
         keys.clone().find(|(key, _)| key.value == name).map(|(_, node)| node)
     };
-    let (Some(step), Some(_)) = (key("step"), key("iterate")) else {
+    let (Some(step), Some(iterate)) = (key("step"), key("iterate")) else {
         let names: Vec<_> = members.iter().map(|m| format!("`{}`", m.name)).collect();
         let message = format!(
             "{} are bonds of units whose equations are not known, in a group that does not repeat steps",
@@ -88,6 +88,15 @@ fn step(
         let help = "what joins bonds is constant in each step, as ramps that end where they have to begin to swing: \
                     delete it, or put the other units into a group of their own";
         return refuse(&node.span, message, help);
+    }
+    if let Item::Table(table) = &iterate.item
+        && let Some(Node { item: Item::Text(method), span }) = table.get("method")
+        && method == "waveform"
+    {
+        let message = "the method waveform in a coupling of bonds".to_owned();
+        let help = "whole courses are handed on as units gave them, and no unit gives the efforts of bonds: delete \
+                    `method`, which is Newton's then";
+        return refuse(span, message, help);
     }
     if let Some(node) = key("units") {
         named(tree, group, node, members, eval)?;

@@ -24,6 +24,9 @@ pub(in super::super) fn declared(
     table.entries.iter().filter_map(|(name, node)| reader.bond(name, node)).collect()
 }
 
+/// A port of the unit, if a key names one, and whether it is an input.
+type Port = Option<(u16, bool)>;
+
 struct Reader<'a> {
     unit: &'a str,
     ports: &'a Ports,
@@ -70,7 +73,7 @@ impl Reader<'_> {
         let common = self.port(table, common)?;
         let integral = self.port(table, integral)?;
         self.directions(name, &shape, (told, common, integral))?;
-        let port = |found: Option<(u16, bool)>| found.map(|(port, _)| port);
+        let port = |found: Port| found.map(|(port, _)| port);
         Some(Bond { common: port(common), share, integral: port(integral), told, ..shape })
     }
 
@@ -95,7 +98,7 @@ impl Reader<'_> {
         &self,
         name: &Located<String>,
         bond: &Bond,
-        (told, common, integral): (bool, Option<(u16, bool)>, Option<(u16, bool)>),
+        (told, common, integral): (bool, Port, Port),
     ) -> Option<()> {
         let [equal, share, whole] = bond.words();
         let title = format!("bond `{}` of `{}`", name.value, self.unit);
@@ -131,8 +134,7 @@ impl Reader<'_> {
     }
 
     /// The port that a key names, and whether it is an input; the outer `None` after a mistake.
-    #[allow(clippy::option_option, reason = "no key, and a wrong one")]
-    fn port(&self, table: &Table, key: &str) -> Option<Option<(u16, bool)>> {
+    fn port(&self, table: &Table, key: &str) -> Option<Port> {
         let Some(node) = table.get(key) else { return Some(None) };
         let text = node.text(&format!("`{key}` of a bond"), EXAMPLE, &self.session.sink)?;
         let signal = |p: &PortSpec| p.kind == PortKind::Signal && p.name == text.value;

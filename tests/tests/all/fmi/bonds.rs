@@ -46,6 +46,17 @@ fn an_fmu_is_joined_to_equations() {
     assert!((7.0..8.5).contains(&(a / b)), "{a} {b}");
 }
 
+/// Two FMUs, of masses 1 and 2 on springs, against both as one body.
+#[test]
+fn two_fmus_are_joined() {
+    let bench = Bench::new("bond-pair").fmu("mass", &[]);
+    let fmu = "kind = 'fmu'\npath = 'mass.fmu'\nstart = { m = 2, c = 1, d = 0 }\nstep = '10 ms'\n\
+               bond.flange = { effort = 'F', flow = 'v', displacement = 'x' }";
+    let (a, b) = (off(&bench, 10, fmu), off(&bench, 20, fmu));
+    assert!((1e-6..1e-3).contains(&a), "{a}");
+    assert!((6.5..8.5).contains(&(a / b)), "{a} {b}");
+}
+
 #[test]
 fn states_that_cannot_be_brought_back_are_refused() {
     let bench = Bench::new("bond-without").fmu("mass", &[WITHOUT]);
