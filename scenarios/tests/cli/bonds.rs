@@ -329,7 +329,7 @@ fn templates_give_bonds_out() {
         derivatives = { x = 'v', v = '-x - 0.1*v' }\noutputs = { x = 'x' }\n";
     let off = |step: &str| run(&dir, text, &format!("--set H={step}")).apart("left.x", "lumped.x");
     let (a, b) = (off("0.05"), off("0.025"));
-    // What is told is held, as by any coupling: first order.
+    // Speeds are held over a step, as by any coupling: first order.
     assert!(a < 0.2 && (1.7..2.3).contains(&(a / b)), "{a} {b}");
     let told = command(&dir, "check s.toml").output().unwrap();
     assert!(told.stderr.is_empty(), "{}", String::from_utf8_lossy(&told.stderr));

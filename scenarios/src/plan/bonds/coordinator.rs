@@ -174,7 +174,7 @@ impl Line<'_> {
         (0..self.members.len()).partition(|k| !self.members[*k].bond.told)
     }
 
-    /// What the coordinator computes, with a macro step of `step` seconds.
+    /// Tables of the coordinator, with a macro step of `step` seconds.
     fn texts(&self, step: f64) -> Texts {
         let (given, told) = self.sides();
         let mut t = Texts::default();
@@ -319,7 +319,7 @@ impl Line<'_> {
                     self.lead(tree, k, port, (coordinator, &name))?;
                 }
             }
-            // What a unit is told is the unknown itself, where there is one: so there is one signal less.
+            // A unit is told the unknown itself, where there is one: so there is one signal less.
             let own = format!("share{k}");
             let unknown = text.conditions.iter().find(|(name, _)| *name == own || name == "equal");
             let name = unknown.map_or_else(|| format!("told{k}"), |(name, _)| name.clone());
@@ -332,7 +332,7 @@ impl Line<'_> {
         Some(())
     }
 
-    /// What can be recorded of a bond at its coordinator.
+    /// Notes the quantities of a bond that its coordinator knows, to be recorded.
     fn gauge(&self, tree: &mut Tree, k: usize, coordinator: u32, words: [&'static str; 3]) {
         let bond = &self.members[k].bond;
         let told = if bond.told { words[0] } else { words[1] };

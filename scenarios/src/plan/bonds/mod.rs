@@ -75,7 +75,7 @@ pub(super) struct Gauge {
     pub end: End,
 }
 
-/// What is known about all bonds of a scenario.
+/// Everything about the bonds of a scenario.
 #[derive(Default)]
 pub(super) struct Bonds {
     /// Bonds that lines have joined, with the place of the line and how the line calls them.

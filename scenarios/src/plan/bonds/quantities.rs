@@ -1,4 +1,4 @@
-//! What can be recorded of bonds: `a.flange.effort`, `a.flange.gap`, `a.flange.residual`.
+//! Quantities of bonds that can be recorded: `a.flange.effort`, `a.flange.gap`, `a.flange.residual`.
 use super::super::{
     connect,
     evaluate::Evaluator,

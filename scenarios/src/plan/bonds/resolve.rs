@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{diagnostics::Mistake, source::Span};
 
-/// What a line names at one place.
+/// A name in a line, resolved.
 enum Found {
     /// The bond of a unit, how the group calls it, and the child that is the unit or has it inside.
     Bond(Pin, String, End),
@@ -101,7 +101,7 @@ fn has_bonds(tree: &Tree, group: u32, selector: &Selector) -> bool {
     })
 }
 
-/// What a selector names; a mistake is reported.
+/// The bonds and connectors that a selector names; a mistake is reported.
 fn of(tree: &Tree, group: u32, selector: &Selector, eval: &Evaluator<'_>) -> Option<Vec<Found>> {
     let session = eval.session;
     let g = &tree.groups[group as usize];
