@@ -40,6 +40,7 @@ pub const SCENARIOS: &[(&str, &str)] = files! {
     "library/papers/003_tooth.toml"
     "library/papers/003_tooth_limit.toml"
     "library/papers/003_zero_stability.toml"
+    "library/papers/004_bonds.toml"
     "library/papers/004_boundary_condition.toml"
     "library/papers/004_constraint.toml"
     "library/papers/004_exact.toml"
@@ -58,6 +59,9 @@ pub const SCENARIOS: &[(&str, &str)] = files! {
     "library/traffic_light.toml"
     "library/two_masses.toml"
 };
+
+/// All figures, tables and results of the papers, with where they are shown.
+pub const INDEX: &str = include_str!("../expected/index.toml");
 
 /// Numbers that the papers print and that ours must come to, one table for each document or part of
 /// one.

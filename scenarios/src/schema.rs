@@ -53,9 +53,26 @@ fn any_unit(names: &[&str], by_kind: &[Json]) -> Json {
             "count": described(&["integer", "string"], "makes an array: NAME[0], NAME[1], ..."),
             "unconnected": { "enum": ["ok"], "description": "no warning of signals without a connection" },
             "wcet": described(&["number", "string"], "the longest time that a transition takes, for check --real-time"),
+            "bond": { "type": "object", "additionalProperties": bond() },
         },
         "anyOf": [{ "required": ["kind"] }, { "required": ["template"] }],
         "allOf": by_kind,
+    })
+}
+
+/// An entry of `bond`.
+fn bond() -> Json {
+    json!({
+        "type": "object",
+        "description": "ports by which a unit is joined without saying who determines what",
+        "properties": {
+            "effort": described(&["string"], "a force, a voltage: an input or an output of the unit"),
+            "flow": described(&["string"], "a speed, a current: the other one of both"),
+            "displacement": described(&["string"], "the output that is the integral of the flow"),
+            "momentum": described(&["string"], "the output that is the integral of the effort"),
+            "common": { "enum": ["flow", "effort"], "description": "what is equal for all that are joined; flow by default" },
+        },
+        "additionalProperties": false,
     })
 }
 
@@ -247,7 +264,7 @@ pub fn ports(kind: &dyn UnitKind) -> String {
 
 fn unit(kind: &dyn UnitKind) -> Json {
     let mut properties = Map::new();
-    for name in ["kind", "count", "unconnected", "wcet"] {
+    for name in ["kind", "count", "unconnected", "wcet", "bond"] {
         properties.insert(name.into(), json!({}));
     }
     let mut required = Vec::new();

@@ -8,6 +8,7 @@ use super::{
     worker::Isolation,
 };
 use std::{
+    collections::BTreeSet,
     path::Path,
     sync::{
         Arc, Mutex,
@@ -90,6 +91,8 @@ struct Shared {
     carrier: Mutex<Box<dyn Carrier>>,
     version: Version,
     remarks: Mutex<Vec<String>>,
+    /// Outputs that were told of.
+    noted: Mutex<BTreeSet<usize>>,
     /// Number of the next saved state.
     states: AtomicU64,
 }
@@ -145,6 +148,7 @@ impl Instance {
                 carrier: Mutex::new(carrier),
                 version: description.version,
                 remarks: Mutex::default(),
+                noted: Mutex::default(),
                 states: AtomicU64::new(0),
             }),
         })
@@ -184,6 +188,13 @@ impl Instance {
     pub(super) fn remark(&self, text: String) {
         if let Ok(mut remarks) = self.shared.remarks.lock() {
             remarks.push(text);
+        }
+    }
+
+    /// A remark about an output, of which there is one at most, however often a run goes back.
+    pub(super) fn remark_once(&self, port: usize, text: impl FnOnce() -> String) {
+        if self.shared.noted.lock().is_ok_and(|mut noted| noted.insert(port)) {
+            self.remark(text());
         }
     }
 

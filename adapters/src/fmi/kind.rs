@@ -6,6 +6,7 @@ use super::{
     isolation,
     layout::{Checked, Layout, Ported, blocks, layout, structure},
     me::{self, ExchangeUnit, build::Numerics},
+    nominal::nominals,
     starts::{Start, starts},
     unit::{FmuUnit, Settings},
 };
@@ -302,6 +303,7 @@ impl Builder<'_> {
             intermediate,
             outputs: blocks(layout.ported(&layout.outputs)),
             continuous,
+            usual: nominals(layout),
             beginning,
         }
     }

@@ -26,6 +26,7 @@ pub mod kind;
 mod layout;
 pub mod library;
 pub mod me;
+mod nominal;
 mod place;
 pub mod report;
 pub mod snapshot;

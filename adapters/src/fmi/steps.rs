@@ -2,6 +2,7 @@
 use super::{
     instance::{Block, CallError, StateHandle},
     library::{Curve, Status, Stepped},
+    nominal::watch,
     unit::{FmuUnit, Place, Settings},
 };
 use std::sync::Arc;
@@ -267,6 +268,7 @@ impl FmuUnit {
         let more = self.derivatives()?;
         let (timer, settings) = (self.data.timer, Arc::clone(&self.settings));
         let horizon = self.seconds(settings.step);
+        watch(&self.instance, &settings.usual, &self.data.y, timer.resolution().seconds(at));
         for (port, more) in more.into_iter().enumerate() {
             let (y, left) = (self.data.y[port], self.data.left[port]);
             let mut c = vec![y];

@@ -18,6 +18,7 @@ use super::{
     description::Interface,
     instance::{Block, CallError, Instance, StateHandle},
     library::Updated,
+    nominal::Nominal,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -58,6 +59,8 @@ pub(super) struct Settings {
     pub outputs: Vec<Block>,
     /// Per output: its reference, if it changes continuously.
     pub continuous: Vec<Option<u32>>,
+    /// Nominal values of outputs.
+    pub usual: Vec<Nominal>,
     pub beginning: Beginning,
 }
 

@@ -23,6 +23,7 @@
 //! | `waveform.rs` | the same with all that sources did within the step |
 //! | `pre_step.rs` | inputs by which outputs meet the exact solution (model-based pre-step) |
 //! | `trust.rs`, `embedded.rs`, `parallel_embedded.rs` | error estimates by which a macro step is accepted or repeated |
+//! | `redundant.rs` | bonds between units that say again what others say |
 //! | `selective.rs` | of a step with too large an error only the sensitive units are repeated |
 //! | `outside.rs` | inputs of a group whose steps are tried out: they end a step |
 //! | `rehearsal.rs`, `attempt.rs`, `trial.rs` | the atomic model that tries macro steps out before they happen |
@@ -58,6 +59,7 @@ mod pace;
 mod parallel_embedded;
 mod pre_step;
 mod reading;
+mod redundant;
 mod rehearsal;
 mod selective;
 mod sequence;

@@ -18,6 +18,7 @@ use super::{
     extrapolation::{Cubic, through},
     outside::{Begun, Inputs},
     parallel_embedded::Node,
+    redundant::{disagree, redundant},
     trial::{Progress, Saved, Told, Trial},
     trust::Estimate,
 };
@@ -228,6 +229,9 @@ impl Rehearsal {
             self.trial.restore(&start)?;
             self.plan.rehearse.iteration = None;
             told = self.leg(now);
+            let (ends, held) = (self.trial.ends(), self.trial.held());
+            let missed: Vec<f64> = ends.iter().zip(&held).map(|(g, y)| g - y).collect();
+            self.plan.remark = disagree(&missed, &self.plan.policy.names);
         }
         // Experience from this trial says nothing about steps that take time.
         self.plan.rehearse.iteration = before;
@@ -308,6 +312,11 @@ impl Rehearsal {
                 Some(y) => y,
                 None => {
                     let jacobian = self.differences(&y, &r, &start, (end, until))?;
+                    if end > self.trial.now.last
+                        && let Some(why) = redundant(&jacobian, &self.plan.policy.names)
+                    {
+                        return Err(Failure::Broken(why));
+                    }
                     iteration.take(jacobian);
                     iteration.next(&y, &r).unwrap_or(y)
                 }

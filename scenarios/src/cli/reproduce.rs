@@ -4,7 +4,7 @@ use super::{
     report::{Console, Stop},
 };
 use crate::{
-    reproduce::{Line, Request, Told, Trouble, number, reproduce as run},
+    reproduce::{Line, Request, Told, Trouble, index, number, reproduce as run},
     run::pulse::Pulse,
 };
 use clap::Args;
@@ -21,10 +21,16 @@ pub(super) struct ReproduceOptions {
     /// Leave out what takes long, and say what that is.
     #[arg(long)]
     pub quick: bool,
+    /// List all that the papers print, with the items that show it or the reason why none does; nothing is run.
+    #[arg(long)]
+    pub index: bool,
 }
 
 /// Prints the paper's numbers and ours, line by line.
 pub(super) fn reproduce(console: &Console, options: &ReproduceOptions) -> Done {
+    if options.index {
+        return listed(console);
+    }
     let pulse = Pulse::start();
     let _ = pulse.on_interrupt();
     let request = Request {
@@ -69,6 +75,23 @@ pub(super) fn reproduce(console: &Console, options: &ReproduceOptions) -> Done {
         console.text(&format!("\n{} of {lines} as they must be\n", lines - wrong.min(lines)));
     }
     if wrong > 0 { Err(Stop::Different(wrong)) } else { Ok(()) }
+}
+
+/// Everything that the papers print.
+fn listed(console: &Console) -> Done {
+    for entry in index().map_err(Stop::usage)? {
+        if console.json {
+            console.line(&entry);
+            continue;
+        }
+        let article = entry.article.iter().map(|a| format!("{a}, ")).collect::<String>();
+        let shown = match entry.reason {
+            Some(why) => format!("    none: {why}\n"),
+            None => entry.rows.iter().map(|row| format!("    {row}\n")).collect(),
+        };
+        console.text(&format!("{}  {article}{}\n{shown}", entry.document, entry.item));
+    }
+    Ok(())
 }
 
 /// A line for people.

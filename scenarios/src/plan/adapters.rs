@@ -192,6 +192,7 @@ impl Adapters {
                     span: g.span(w.connection).clone(),
                     hidden: true,
                     wcet: None,
+                    bonds: Vec::new(),
                     links: Vec::new(),
                 });
             }

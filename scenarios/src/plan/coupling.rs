@@ -3,7 +3,7 @@
 //! The master is a hidden child `~coupling`; connections as such stay what they are, and a group
 //! with a master of its own is one member of the group around it.
 use super::{
-    connect, convert,
+    bonds, connect, convert,
     evaluate::Evaluator,
     foresee::below,
     order,
@@ -106,6 +106,9 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
     }
     let g = &tree.groups[group as usize];
     if hears_itself(g, (tree, session), coupling, &echoes) {
+        return;
+    }
+    if lines.is_empty() && session.sink.mistakes_of("bond") {
         return;
     }
     if lacks_signals(&lines, coupling, session) || hears_in_steps(g, coupling, &params, session) {
@@ -339,6 +342,7 @@ fn members(
                 }
             }
         }
+        all.extend(bonds::coordinators(tree, g).into_iter().map(|child| (child, 0)));
         return Some(all);
     };
     let example = "[\"left\", \"right\"]";
@@ -364,6 +368,7 @@ fn members(
             named.push((child, member));
         }
     }
+    named.extend(bonds::coordinators(tree, g).into_iter().map(|child| (child, 0)));
     Some(named)
 }
 
@@ -512,6 +517,7 @@ fn insert(
         span,
         hidden: true,
         wcet: None,
+        bonds: Vec::new(),
         links: Vec::new(),
     });
 }

@@ -74,6 +74,8 @@ pub(super) struct UnitDecl {
     pub unconnected: bool,
     /// The longest time that a transition takes, for `check --real-time`.
     pub wcet: Option<Node>,
+    /// Ports by which the unit is joined to others without known equations.
+    pub bond: Option<Node>,
     /// All other keys.
     pub keys: Vec<(Located<String>, Node)>,
 }
@@ -279,13 +281,14 @@ impl Declarer<'_> {
             (Some(kind), None) => kind.map_or(Of::Unknown, |k| self.kind(&k)),
             (None, Some(template)) => template.map_or(Of::Unknown, Of::Template),
         };
-        let own = ["kind", "template", "count", "unconnected", "wcet"];
+        let own = ["kind", "template", "count", "unconnected", "wcet", "bond"];
         let keys = table.entries.iter().filter(|(k, _)| !own.contains(&k.value.as_str()));
         let count = table.get("count").cloned();
         let unconnected = table.get("unconnected").is_some_and(|n| self.unconnected(n));
         let wcet = table.get("wcet").cloned();
+        let bond = table.get("bond").cloned();
         let keys = keys.cloned().collect();
-        UnitDecl { name: name.clone(), of, count, unconnected, wcet, keys }
+        UnitDecl { name: name.clone(), of, count, unconnected, wcet, bond, keys }
     }
 
     fn unconnected(&self, node: &Node) -> bool {

@@ -1,6 +1,6 @@
 //! Every input has its driver: none too few, and for signals none too many.
 use super::{
-    connect,
+    bonds, connect,
     evaluate::Evaluator,
     selector::Selector,
     session::Session,
@@ -111,7 +111,8 @@ fn missing(drivers: &[Driver<'_>], g: &Group, tree: &Tree, meant: &Meant, sessio
                 if spec.optional {
                     let keeps = spec.kind == PortKind::Signal
                         && !child.unconnected
-                        && !hears_itself(tree, body, &spec.name);
+                        && !hears_itself(tree, body, &spec.name)
+                        && !bonds::takes(tree, body, port as u16);
                     if keeps && !warned.contains(&spec.name) {
                         warn(&spec.name, &g.name_of(end), child, session);
                         warned.push(spec.name.clone());

@@ -1,6 +1,6 @@
 //! Declarations into instances: arrays, templates, parameters, ports.
 use super::{
-    connect, convert, coupling,
+    bonds, connect, convert, coupling,
     declare::{Declarations, GroupDecl, Of, PortDecl, UnitDecl},
     evaluate::Evaluator,
     joints, links,
@@ -39,6 +39,7 @@ pub(super) fn expand(declarations: &Declarations, session: &Session) -> Tree {
     let mut tree = std::mem::take(&mut e.tree);
     e.check_unused(&scope);
     joints::unite(&mut tree, session);
+    bonds::loose(&tree, session);
     links::number(&mut tree);
     tree
 }
@@ -67,6 +68,7 @@ impl Expander<'_> {
             inputs: Vec::new(),
             outputs: Vec::new(),
             connectors: Vec::new(),
+            bonds: Vec::new(),
             wires: Vec::new(),
         });
         // In path order, so that units get their numbers independently of the text's order.
@@ -87,8 +89,7 @@ impl Expander<'_> {
         let outputs = decl.outputs.iter().filter_map(|p| self.port(at, p, false)).collect();
         let group = &mut self.tree.groups[at as usize];
         (group.inputs, group.outputs) = (inputs, outputs);
-        let connectors = joints::exports(&self.tree, at, &decl.connectors, self.session);
-        self.tree.groups[at as usize].connectors = connectors;
+        joints::exports(&mut self.tree, at, &decl.connectors, self.session);
         joints::resolve(&mut self.tree, at, self.session);
         connect::connect(&mut self.tree, at, self.session);
         links::link(&mut self.tree, at, self.session);
@@ -204,7 +205,18 @@ impl Expander<'_> {
         unit: &UnitDecl,
         eval: &Evaluator<'_>,
     ) -> Option<(Rc<Params>, Arc<Ports>)> {
-        let params = convert::params(kind, unit, eval)?;
+        let mut params = convert::params(kind, unit, eval)?;
+        if let Some(node) = &unit.bond
+            && bonds::is_known(&self.tree, kind.name(), name)
+        {
+            let own = kind.elaborate(params.clone(), &|name| eval.constant(name));
+            let own = own.and_then(|params| kind.ports_in(&params, &self.session.folder));
+            // Mistakes are reported below.
+            if let Ok(ports) = own {
+                let bonds = bonds::declared(node, (&dotted(name), &ports), self.session);
+                params = bonds::reduced(params, &bonds, &ports);
+            }
+        }
         if kind.accuracy().contains(&"tolerance") {
             self.check_tolerance(unit, &params);
         }
@@ -252,6 +264,14 @@ impl Expander<'_> {
                 true
             }
         };
+        if let Some(node) = unit.bond.as_ref().filter(|_| has_connectors)
+            && !bonds::is_known(&self.tree, kind.name(), &path)
+        {
+            let message = format!("`{}` has connectors and bonds under a coupling", dotted(&path));
+            let help =
+                "connectors are solved by equations, bonds by trying steps out: keep one of both";
+            self.session.report(Mistake::new("bond", &node.span, message).help(help));
+        }
         let (units, body): (_, fn(u32) -> Body) = match has_connectors {
             true => (&mut self.tree.parts, Body::Part),
             false => (&mut self.tree.units, Body::Unit),
@@ -259,6 +279,10 @@ impl Expander<'_> {
         let locals = [("i", f64::from(i))];
         let eval = Evaluator::new(self.session, scope, if child.array { &locals } else { &[] });
         let wcet = unit.wcet.as_ref().and_then(|node| eval.seconds(node, "`wcet`"));
+        let own = unit.bond.as_ref().filter(|_| !has_connectors);
+        let bonds = own.map_or_else(Vec::new, |node| {
+            bonds::declared(node, (&dotted(&path), &ports), self.session)
+        });
         child.members.push(body(units.len() as u32));
         units.push(Unit {
             path,
@@ -270,11 +294,19 @@ impl Expander<'_> {
             span: unit.name.span.clone(),
             hidden: false,
             wcet,
+            bonds,
             links: Vec::new(),
         });
     }
 
-    fn refuse_wcet(&self, unit: &UnitDecl) {
+    /// Refuses keys of a unit in an instance of a template.
+    fn refuse_own_keys(&self, unit: &UnitDecl) {
+        if let Some(node) = &unit.bond {
+            let message = "`bond` is that of a unit, not of a template's instance";
+            let help = "write it in a unit of the template, and give the template a connector: connectors = { \
+                        flange = \"unit.flange\" }";
+            self.session.report(Mistake::new("bond", &node.span, message).help(help));
+        }
         if let Some(node) = &unit.wcet {
             let message = "`wcet` is that of a unit, not of a template's instance";
             let mistake = Mistake::new("bad-wcet", &node.span, message);
@@ -291,7 +323,7 @@ impl Expander<'_> {
         child: &mut Child,
     ) {
         let Of::Template(template) = &unit.of else { return };
-        self.refuse_wcet(unit);
+        self.refuse_own_keys(unit);
         let Some((_, decl)) = self.declarations.templates.get(&template.value) else {
             let known = self.declarations.templates.keys().map(String::as_str);
             let help = did_you_mean(&template.value, known, "templates");

@@ -3,6 +3,7 @@
 //! [`load`] reads the file and everything it includes, applies `--set`, and either returns a
 //! [`Plan`] or *all* mistakes at once ([`Diagnostics`]), each under its line.
 mod adapters;
+mod bonds;
 mod build;
 mod connect;
 mod convert;
@@ -47,6 +48,7 @@ use crate::{
     ses,
 };
 pub(crate) use adapters::ADAPTERS;
+pub(crate) use bonds::is_meter;
 pub(crate) use joints::{SETTINGS, part_of};
 pub(crate) use partition::PARTITIONS;
 pub use partition::Partition;

@@ -1,6 +1,6 @@
 //! The signals that are written and drawn: `record` and `[[plot]]`.
 use super::{
-    Aggregate, Axes, Between, Figure, Plot, Record, Source, Style, connect,
+    Aggregate, Axes, Between, Figure, Plot, Record, Source, Style, bonds, connect,
     evaluate::Evaluator,
     selector::{self, Piece, Selector, Step},
     session::{Session, did_you_mean},
@@ -184,6 +184,12 @@ impl Recorder<'_> {
         for (depth, step) in path.iter().enumerate() {
             let last = depth + 1 == path.len();
             let mut next = Vec::new();
+            if let [unit, bond] = &path[depth..]
+                && let Some(found) =
+                    bonds::quantities((self.tree, self.session), &places, (unit, bond), port)
+            {
+                return found;
+            }
             for (label, group) in &places {
                 let g = &self.tree.groups[*group as usize];
                 let eval = Evaluator::new(self.session, &self.tree.groups[0].scope, &[]);
@@ -196,6 +202,14 @@ impl Recorder<'_> {
                     match (g.body(end), last) {
                         (_, true) => return self.all(&places, step, port, &selector),
                         (Body::Group(inner), false) => next.push((format!("{label}."), inner)),
+                        // A bond that was not joined for some mistake is not one more.
+                        (Body::Unit(_) | Body::Part(_), false)
+                            if ["bond", "joint"]
+                                .iter()
+                                .any(|c| self.session.sink.mistakes_of(c)) =>
+                        {
+                            return Vec::new();
+                        }
                         (Body::Unit(_) | Body::Part(_), false) => {
                             let message = format!("`{label}` is a unit and has nothing inside");
                             let mistake = Mistake::new("unknown-unit", &step.name.span, message);
@@ -253,6 +267,12 @@ impl Recorder<'_> {
                     let record = self.record((label, 0, end));
                     self.records.extend(record);
                 }
+            }
+        }
+        for (label, end) in self.tree.bonds.of_group(0) {
+            if self.records.len() < DEFAULT_RECORDS {
+                let record = self.record((label, 0, end));
+                self.records.extend(record);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The instances of a scenario: groups, units, and what connects them, before the model is built.
 use super::{
+    bonds::{self, Bond, Bonds},
     declare::GroupDecl,
     joints::{Home, Joint, Pin},
     parameters::Scope,
@@ -45,7 +46,8 @@ pub(super) struct End {
 pub(super) struct Wire {
     pub from: End,
     pub to: End,
-    /// Number of the connection in the group's declaration; none for links.
+    /// Number of the connection in the group's declaration, or behind these that of the line that joins bonds; none for
+    /// links.
     pub connection: Option<u32>,
 }
 
@@ -70,6 +72,8 @@ pub(super) struct Group {
     pub outputs: Vec<GroupPort>,
     /// Connectors of a template by name.
     pub connectors: Vec<(String, Pin)>,
+    /// Bonds of units that a template gives out under the names of connectors.
+    pub bonds: Vec<(String, bonds::Pin)>,
     pub wires: Vec<Wire>,
 }
 
@@ -85,6 +89,8 @@ pub(super) struct Unit {
     pub hidden: bool,
     /// Seconds that a transition takes at most, if the author says so.
     pub wcet: Option<f64>,
+    /// Ports by which the unit is joined to others though its equations are not known.
+    pub bonds: Vec<Bond>,
     /// Shared events, with `link` still unset; see [`Tree::links`].
     pub links: Vec<LinkSpec>,
 }
@@ -102,6 +108,7 @@ pub(super) struct Tree {
     /// Units with connectors, each of which becomes a part of one of `units`.
     pub parts: Vec<Unit>,
     pub joints: Vec<Joint>,
+    pub bonds: Bonds,
     /// Per part, once all of them are united.
     pub homes: Vec<Home>,
     pub groups: Vec<Group>,
@@ -137,7 +144,11 @@ impl Group {
 
     /// The place of a connection in the text.
     pub(super) fn span(&self, connection: u32) -> &Span {
-        &self.decl.connections[connection as usize].span
+        let (at, written) = (connection as usize, &self.decl.connections);
+        match written.get(at) {
+            Some(connection) => &connection.span,
+            None => &self.decl.joints[at - written.len()].span,
+        }
     }
 
     /// The instance at an end.

@@ -23,7 +23,7 @@ use std::{
     rc::Rc,
 };
 use superdense_models::maths::expr::{Expr, Names};
-use table::{Check, Measure, Numbers, Paper, Table};
+use table::{Check, Kind, Measure, Numbers, Paper, Table, Verdict};
 pub use verdict::number;
 
 /// A number of a paper and ours.
@@ -33,16 +33,24 @@ pub struct Line {
     pub document: String,
     /// Where it stands, and what it is.
     pub item: String,
+    /// `printed`, `derived` from what is printed, or `own`: of an instance of ours.
+    pub kind: &'static str,
     /// The printed number, or what the paper says; nothing for a measure of ours alone.
     pub paper: Json,
     /// Ours; nothing when it could not be had.
     pub ours: Option<f64>,
+    /// The least number that is accepted; none where the reason says why.
+    pub low: Option<f64>,
+    /// The largest one, likewise.
+    pub high: Option<f64>,
     /// The condition on our number, in words.
     pub tolerance: String,
     /// How the paper was understood.
     pub reading: String,
-    /// `equal`, `misprint`, or `not reproducible as printed`.
+    /// `equal`, `own` where the paper prints nothing, `misprint`, or `not reproducible as printed`.
     pub verdict: &'static str,
+    /// Why bounds are as they are, or what is behind the verdict.
+    pub reason: Option<String>,
     /// Ours is what it must be.
     pub ok: bool,
     /// The scenario below the library.
@@ -78,7 +86,7 @@ pub enum Told {
         source: String,
     },
     /// A line.
-    Line(Line),
+    Line(Box<Line>),
     /// A part that was not asked for because it takes long.
     Skipped {
         /// Its name.
@@ -169,6 +177,49 @@ pub fn reproduce(request: &Request<'_>, tell: &mut dyn FnMut(Told)) -> Result<()
     }
 }
 
+/// A figure, a table or another result of a paper, and where it is shown.
+#[derive(Debug, Clone, Serialize)]
+pub struct Indexed {
+    /// Three digits.
+    pub document: String,
+    /// Of a document with several ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub article: Option<String>,
+    /// Its name.
+    pub item: String,
+    /// Items of lines, and titles of pictures.
+    pub rows: Vec<String>,
+    /// Why there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// All that the papers print, in the order of the documents.
+///
+/// # Errors
+/// When a table or the index has a mistake, which a test finds.
+pub fn index() -> Result<Vec<Indexed>, String> {
+    let tables = tables()?;
+    let index = table::index(library::INDEX)?;
+    let rows = |entry: &table::Entry| -> Vec<String> {
+        let own = tables.iter().filter(|(_, table)| table.document == entry.document);
+        let items = own.flat_map(|(_, table)| {
+            let checks = table.check.iter().map(|check| &check.item);
+            checks.chain(table.figure.iter().map(|figure| &figure.title))
+        });
+        let shows = |item: &&String| entry.rows.iter().any(|part| item.contains(part));
+        items.filter(shows).cloned().collect()
+    };
+    let indexed = |entry: table::Entry| Indexed {
+        rows: rows(&entry),
+        document: entry.document,
+        article: entry.article,
+        item: entry.item,
+        reason: entry.reason,
+    };
+    Ok(index.entry.into_iter().map(indexed).collect())
+}
+
 fn documents(tables: &[(&'static str, Table)]) -> String {
     let mut all: Vec<&str> = tables.iter().map(|t| t.1.document.as_str()).collect();
     all.dedup();
@@ -201,11 +252,13 @@ impl<'a> Bench<'a, '_> {
         match self.values(check.run.as_deref(), &check.measure) {
             Ok(values) => {
                 for (n, ours) in values.iter().enumerate() {
-                    tell(Told::Line(self.line(check, n, Some(*ours), None)));
+                    tell(Told::Line(Box::new(self.line(check, n, Some(*ours), None))));
                 }
             }
             Err(Trouble::Skipped(why)) => tell(Told::Skipped { item: check.item.clone(), why }),
-            Err(Trouble::Failed(why)) => tell(Told::Line(self.line(check, 0, None, Some(why)))),
+            Err(Trouble::Failed(why)) => {
+                tell(Told::Line(Box::new(self.line(check, 0, None, Some(why)))))
+            }
             Err(Trouble::Interrupted) => return Err(Trouble::Interrupted),
         }
         Ok(())
@@ -256,9 +309,18 @@ impl<'a> Bench<'a, '_> {
             Some(name) => format!("{}: {name}", check.item),
             None => check.item.clone(),
         };
+        let (low, high) = verdict::bounds(check, n);
+        let verdict = match (&check.paper, check.verdict) {
+            (None, Verdict::Equal) => Kind::Own.text(),
+            (_, verdict) => verdict.text(),
+        };
         Line {
             document: self.table.document.clone(),
             item,
+            kind: check.kind(self.table).text(),
+            low,
+            high,
+            reason: check.reason.clone(),
             paper: match &check.paper {
                 Some(Paper::Numbers(numbers)) => json!(Numbers::get(numbers, n)),
                 Some(Paper::Says(text)) => json!(text),
@@ -267,7 +329,7 @@ impl<'a> Bench<'a, '_> {
             ours: ours.filter(|x| x.is_finite()),
             tolerance: verdict::tolerance(check, n),
             reading: check.reading.clone(),
-            verdict: check.verdict.text(),
+            verdict,
             ok: ours.is_some_and(|x| verdict::accepted(check, n, x)),
             scenario: run.map(|r| r.scenario.clone()).unwrap_or_default(),
             command: run.map(runner::command).unwrap_or_default(),
@@ -300,6 +362,84 @@ fn label(check: &Check, n: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// No check is one-sided without a reason, none is a number of its own, and each other verdict has a reason.
+    #[test]
+    fn checks_have_two_bounds() {
+        for (file, table) in tables().unwrap() {
+            for check in &table.check {
+                let item = format!("{file}: {}", check.item);
+                let many = match &check.measure {
+                    Measure::End(c) | Measure::Max(c) | Measure::Facts(c) | Measure::Results(c) => {
+                        c.len()
+                    }
+                    Measure::Errors(c) => c.of.len(),
+                    Measure::Times { nth, .. } | Measure::Values { nth, .. } => nth.len(),
+                    _ => 1,
+                };
+                let told = check.reason.as_deref().is_some_and(|why| why.len() > 20);
+                for n in 0..many {
+                    let (low, high) = verdict::bounds(check, n);
+                    assert!(told || low.is_some() && high.is_some(), "{item} is one-sided");
+                    assert!(low.is_some() || high.is_some(), "{item} has no bound");
+                    assert!(low.is_none_or(|low| high.is_none_or(|high| low <= high)), "{item}");
+                }
+                assert!(told || check.verdict == Verdict::Equal, "{item} has no reason");
+                if let Measure::Formula(text) = &check.measure {
+                    let names = words(text).filter(|word| table.named(word).is_some());
+                    assert!(names.count() > 0, "{item} is a number, and no measure");
+                    // Numbers in a formula are parts of it, and none is a result.
+                    let literal = |word: &&str| word.parse::<f64>().is_ok_and(|x| x > 100.0);
+                    assert_eq!(words(text).find(literal), None, "{item}");
+                }
+            }
+        }
+    }
+
+    /// Each figure and table of each paper has an entry with rows, or with the reason why there are none.
+    #[test]
+    fn everything_that_is_printed_is_in_the_index() {
+        let index = index().unwrap();
+        for entry in &index {
+            let of = format!("{}, {:?}, {}", entry.document, entry.article, entry.item);
+            let reason = entry.reason.as_deref().is_some_and(|why| !why.is_empty());
+            assert!(reason == entry.rows.is_empty(), "{of}: rows or a reason, {:?}", entry.rows);
+        }
+        for (document, article, figures, tables) in [
+            ("000", None, 6, 0),
+            ("001", None, 9, 0),
+            ("002", None, 6, 0),
+            ("003", Some("tooth"), 7, 1),
+            ("003", Some("power balance"), 3, 2),
+            ("003", Some("hierarchical"), 7, 5),
+            ("003", Some("SES/MB"), 6, 0),
+            ("003", Some("C21"), 20, 6),
+            ("003", Some("C11"), 20, 2),
+            ("004", None, 22, 1),
+        ] {
+            for (word, last) in [("figure", figures), ("table", tables)] {
+                let own = |e: &&Indexed| e.document == document && e.article.as_deref() == article;
+                let number = |e: &Indexed| e.item.strip_prefix(word)?.trim().parse::<u32>().ok();
+                let mut all: Vec<u32> = index.iter().filter(own).filter_map(number).collect();
+                all.sort_unstable();
+                let wanted: Vec<u32> = (1..=last).collect();
+                assert_eq!(all, wanted, "{word}s of {document} {article:?}");
+            }
+        }
+        // Parts of names that meet nothing are mistakes of the index, even beside others.
+        let text = table::index(library::INDEX).unwrap();
+        let tables = super::tables().unwrap();
+        for entry in &text.entry {
+            for part in &entry.rows {
+                let own = tables.iter().filter(|(_, t)| t.document == entry.document);
+                let found = own.flat_map(|(_, t)| {
+                    let items = t.check.iter().map(|c| &c.item);
+                    items.chain(t.figure.iter().map(|f| &f.title))
+                });
+                assert!(found.into_iter().any(|item| item.contains(part)), "nothing is `{part}`");
+            }
+        }
+    }
 
     /// Whatever a table names is there, and each check can fail.
     #[test]

@@ -11,6 +11,8 @@ pub(super) struct Table {
     pub document: String,
     /// Authors, year, title.
     pub source: String,
+    /// Where the numbers of checks come from that no paper prints.
+    pub unprinted: Kind,
     /// Runs by name; they are made when something needs them.
     #[serde(default)]
     pub run: BTreeMap<String, Run>,
@@ -106,6 +108,70 @@ pub(super) struct Check {
     /// The verdict on the paper's number.
     #[serde(default)]
     pub verdict: Verdict,
+    /// Where the number comes from, if not from where those of the table do.
+    pub kind: Option<Kind>,
+    /// Why there is only one bound, or why bounds are around our own number; and what is behind a verdict that is not
+    /// `equal`, if the reading does not say so.
+    pub reason: Option<String>,
+}
+
+impl Check {
+    /// Where the number comes from.
+    pub(super) fn kind(&self, table: &Table) -> Kind {
+        match self.paper {
+            Some(Paper::Numbers(_)) => Kind::Printed,
+            Some(Paper::Says(_)) => self.kind.unwrap_or(Kind::Derived),
+            None => self.kind.unwrap_or(table.unprinted),
+        }
+    }
+}
+
+/// Where a number comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Kind {
+    /// The paper prints it.
+    Printed,
+    /// It follows from what the paper prints.
+    Derived,
+    /// It is of an instance of ours, as the paper prints too little.
+    Own,
+}
+
+impl Kind {
+    /// As it is printed.
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Self::Printed => "printed",
+            Self::Derived => "derived",
+            Self::Own => "own",
+        }
+    }
+}
+
+/// The list of all that the papers print.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Index {
+    /// In the order of the documents.
+    pub entry: Vec<Entry>,
+}
+
+/// A numbered figure or table, or another result.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Entry {
+    /// Three digits.
+    pub document: String,
+    /// Of a document with several ones.
+    pub article: Option<String>,
+    /// Its name.
+    pub item: String,
+    /// Parts of names of items and pictures that show it.
+    #[serde(default)]
+    pub rows: Vec<String>,
+    /// Why there are none.
+    pub reason: Option<String>,
 }
 
 /// Numbers, or one for all.
@@ -378,6 +444,14 @@ pub(super) enum Show {
     Christoffel11,
     /// A value of the second one.
     Christoffel12,
+}
+
+/// Reads the index.
+///
+/// # Errors
+/// When the text has a mistake.
+pub(super) fn index(text: &str) -> Result<Index, String> {
+    toml::from_str(text).map_err(|e| format!("index: {e}"))
 }
 
 /// Reads a table.

@@ -20,6 +20,26 @@ pub(super) fn accepted(check: &Check, n: usize, ours: f64) -> bool {
     ok
 }
 
+/// The least and the largest number that is accepted, where there is a bound.
+pub(super) fn bounds(check: &Check, n: usize) -> (Option<f64>, Option<f64>) {
+    let (mut low, mut high): (Vec<f64>, Vec<f64>) =
+        (check.least.into_iter().collect(), check.most.into_iter().collect());
+    if let Some(expected) = expected(check, n) {
+        let room = check.within.unwrap_or(0.0) * expected.abs();
+        let room = room.max(check.absolute.unwrap_or(0.0));
+        low.push(expected - room);
+        high.push(expected + room);
+    }
+    // Away from a misprint leads no interval.
+    if let (Some(printed), Some(within), Verdict::Equal) =
+        (printed(check, n), check.paper_within, check.verdict)
+    {
+        low.push(printed - within * printed.abs());
+        high.push(printed + within * printed.abs());
+    }
+    (low.into_iter().reduce(f64::max), high.into_iter().reduce(f64::min))
+}
+
 /// The acceptance in words.
 pub(super) fn tolerance(check: &Check, n: usize) -> String {
     let mut parts = Vec::new();

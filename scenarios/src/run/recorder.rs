@@ -2,7 +2,7 @@
 use super::LISTED;
 use crate::{
     output::{csv, table::Table, trajectory::Trajectory},
-    plan::part_of,
+    plan::{is_meter, part_of},
     result::evaluation::{Evaluation, State},
 };
 use serde::{Deserialize, Serialize};
@@ -184,6 +184,9 @@ impl Observer<Value> for Recorder {
         match fact {
             Fact::Event { unit, name, kind } => {
                 let unit = unit.as_ref().map_or_else(|| site.path(), |u| u.to_string());
+                if is_meter(&unit) {
+                    return ControlFlow::Continue(());
+                }
                 match part_of(&unit, name) {
                     Some((part, own)) => self.event(tag, part, own, *kind),
                     None => self.event(tag, unit, name, *kind),

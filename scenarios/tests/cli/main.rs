@@ -2,6 +2,7 @@
 mod argesim;
 mod balance;
 mod bars;
+mod bonds;
 mod boundary;
 mod budgets;
 mod codes;

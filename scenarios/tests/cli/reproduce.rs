@@ -41,6 +41,7 @@ fn row(line: &Json) -> String {
 fn page(lines: &[Json], figures: &BTreeMap<String, String>) -> String {
     let mut page = include_str!("reproduce.md").to_owned();
     let (mut document, mut reading) = ("", "");
+    page += &contents();
     for line in lines {
         if text(line, "document") != document {
             figures_of(&mut page, document, figures);
@@ -57,6 +58,47 @@ fn page(lines: &[Json], figures: &BTreeMap<String, String>) -> String {
     }
     figures_of(&mut page, document, figures);
     page
+}
+
+/// Figures, tables and results of the papers, with the lines that show them or the reason why none does.
+fn contents() -> String {
+    let dir = super::folder("reproduce-index");
+    let mut list = String::from(
+        "\n## Figures, tables and results of the papers\n\n| document | what | shown by |\n| --- | --- | --- |\n",
+    );
+    for entry in lines(&super::good(&dir, "reproduce --index --json")) {
+        let article = entry["article"].as_str().map(|a| format!("{a}: ")).unwrap_or_default();
+        let rows: Vec<&str> =
+            entry["rows"].as_array().unwrap().iter().filter_map(Json::as_str).collect();
+        let shown = match (entry["reason"].as_str(), rows.as_slice()) {
+            (Some(why), []) => format!("nothing: {why}"),
+            (None, [row]) => (*row).to_owned(),
+            (None, [row, more @ ..]) if !more.is_empty() => {
+                format!("{row}, and {} more", more.len())
+            }
+            _ => panic!("rows or a reason: {entry}"),
+        };
+        let (document, item) = (text(&entry, "document"), text(&entry, "item"));
+        writeln!(list, "| {document} | {article}{item} | {shown} |").unwrap();
+    }
+    list
+}
+
+/// The bounds of a line, and that one is missing or a verdict is another one only for a reason.
+fn bounded(line: &Json) {
+    let (low, high, ours) = (&line["low"], &line["high"], line["ours"].as_f64().unwrap());
+    let told = line["reason"].as_str().is_some_and(|why| why.len() > 20);
+    assert!(told || low.is_number() && high.is_number(), "{line}");
+    assert!(low.as_f64().is_none_or(|low| low <= ours), "{line}");
+    assert!(high.as_f64().is_none_or(|high| ours <= high), "{line}");
+    let kind = text(line, "kind");
+    assert!(["printed", "derived", "own"].contains(&kind), "{line}");
+    assert_eq!(kind == "printed", line["paper"].is_number(), "{line}");
+    match text(line, "verdict") {
+        "own" => assert!(line["paper"].is_null(), "{line}"),
+        "equal" => assert!(!line["paper"].is_null(), "{line}"),
+        _ => assert!(told, "{line}"),
+    }
 }
 
 fn figures_of(page: &mut String, document: &str, figures: &BTreeMap<String, String>) {
@@ -85,7 +127,8 @@ fn every_number_is_as_it_must_be() {
         for key in ["item", "tolerance", "reading", "scenario", "command"] {
             assert!(!text(line, key).is_empty(), "no {key} in {line}");
         }
-        let verdicts = ["equal", "misprint", "not reproducible as printed"];
+        bounded(line);
+        let verdicts = ["equal", "own", "misprint", "not reproducible as printed"];
         assert!(verdicts.contains(&text(line, "verdict")), "{line}");
         let scenario = dir.join("out/reproduce/scenarios/library").join(text(line, "scenario"));
         assert!(scenario.is_file(), "{}", scenario.display());
@@ -105,6 +148,7 @@ fn every_number_is_as_it_must_be() {
         fs::write(docs().join("reproduce.md"), page(&lines, &figures)).unwrap();
     }
     let page = super::read(&docs(), "reproduce.md");
+    assert!(page.contains(&contents()), "the list in docs/reproduce.md is out of date");
     for line in &lines {
         let row = row(line);
         assert!(page.contains(&row), "docs/reproduce.md is out of date:\n{row}");

@@ -6,6 +6,7 @@ use super::{
         instance::{CallError, Instance},
         layout::{Layout, Ported, blocks},
         library::{Status, Vector},
+        nominal::nominals,
     },
     Data, Directions, Due, ExchangeUnit, Settings,
 };
@@ -56,6 +57,7 @@ pub(in crate::fmi) fn settings(
         outputs: blocks(layout.ported(&layout.outputs)),
         continuous,
         heard,
+        usual: nominals(layout),
         states,
         indicators: d.structure.indicators,
         nominals: vec![1.0; states],

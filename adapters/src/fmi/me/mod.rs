@@ -23,6 +23,7 @@ mod walk;
 use super::{
     beginning::Beginning,
     instance::{Block, CallError, Instance},
+    nominal::Nominal,
     unit::receive,
 };
 use field::Field;
@@ -63,6 +64,8 @@ pub(super) struct Settings {
     pub outputs: Vec<Block>,
     pub continuous: Vec<bool>,
     pub heard: Vec<bool>,
+    /// Nominal values of outputs.
+    pub usual: Vec<Nominal>,
     /// Numbers of states and of event indicators.
     pub states: usize,
     pub indicators: usize,

@@ -1,5 +1,8 @@
 //! Outputs as polynomials: through their values on a part of the step, as long a part as they fit.
-use super::{super::instance::CallError, super::library::Status, ExchangeUnit};
+use super::{
+    super::{instance::CallError, library::Status, nominal::watch},
+    ExchangeUnit,
+};
 use superdense_models::signal::value::{Flag, Segment};
 
 /// Halvings of the part on which polynomials are tried.
@@ -151,6 +154,7 @@ impl ExchangeUnit {
             let call = format!("output {} is {} at {at} s", port + 1, y[port]);
             return Err(CallError { call, status: Status::Ok, log: Vec::new() });
         }
+        watch(&self.instance, &self.settings.usual, &y, self.field().absolute(0.0));
         self.data.y = y;
         Ok(())
     }

@@ -99,6 +99,7 @@ pub(in crate::plan) fn insert(tree: &mut Tree, decl: &FederateDecl, session: &Se
         span: decl.span.clone(),
         hidden: true,
         wcet: None,
+        bonds: Vec::new(),
         links: Vec::new(),
     });
     let top = &mut tree.groups[0];

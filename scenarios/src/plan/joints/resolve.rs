@@ -1,7 +1,7 @@
 //! Lines that join connectors, resolved to connectors of parts.
 use super::{
     super::{
-        connect,
+        bonds, connect,
         declare::{GroupDecl, PortDecl},
         evaluate::Evaluator,
         selector::{JointDecl, Selector},
@@ -16,8 +16,11 @@ use std::rc::Rc;
 /// Resolves the lines of a group.
 pub(in super::super) fn resolve(tree: &mut Tree, group: u32, session: &Session) {
     let decl: Rc<GroupDecl> = Rc::clone(&tree.groups[group as usize].decl);
-    for joint in &decl.joints {
+    for (number, joint) in (0u32..).zip(&decl.joints) {
         connect::each(tree, group, (&joint.loops, &joint.span), session, |tree, eval| {
+            if bonds::resolve(tree, group, (number, joint), eval)? {
+                return Some(());
+            }
             let pins = pins(tree, group, joint, eval)?;
             tree.joints.push(Joint { pins, group, span: joint.span.clone() });
             Some(())
@@ -25,18 +28,17 @@ pub(in super::super) fn resolve(tree: &mut Tree, group: u32, session: &Session) 
     }
 }
 
-/// The connectors of a template: those of parts that they stand for.
-pub(in super::super) fn exports(
-    tree: &Tree,
-    group: u32,
-    decl: &[PortDecl],
-    session: &Session,
-) -> Vec<(String, Pin)> {
+/// The connectors of a template: those of parts, or bonds, that they stand for.
+pub(in super::super) fn exports(tree: &mut Tree, group: u32, decl: &[PortDecl], session: &Session) {
     let scope = Rc::clone(&tree.groups[group as usize].scope);
     let eval = Evaluator::new(session, &scope, &[]);
-    let mut all = Vec::new();
+    let (mut all, mut given) = (Vec::new(), Vec::new());
     for port in decl {
         for selector in &port.ends {
+            if let Some(bond) = bonds::exported(tree, group, selector, &eval) {
+                given.push((port.name.value.clone(), bond));
+                continue;
+            }
             let Some(found) = of(tree, group, selector, &eval) else { continue };
             match <[_; 1]>::try_from(found) {
                 Ok([pin]) => all.push((port.name.value.clone(), pin)),
@@ -51,7 +53,8 @@ pub(in super::super) fn exports(
             }
         }
     }
-    all
+    let g = &mut tree.groups[group as usize];
+    (g.connectors, g.bonds) = (all, given);
 }
 
 /// The connectors of a line, of one domain all.
@@ -131,14 +134,16 @@ fn of(tree: &Tree, group: u32, selector: &Selector, eval: &Evaluator<'_>) -> Opt
                 let names = unit.kind.connectors(&unit.params).unwrap_or_default();
                 names.into_iter().map(|(name, _)| (name.clone(), (part, name))).collect()
             }
+            // Its bonds could not be read.
+            Body::Unit(_) if session.sink.mistakes_of("bond") => return None,
             Body::Unit(unit) => {
                 let kind = tree.units[unit as usize].kind.name();
                 let message = format!("`{name}` has no connectors: it is of kind \"{kind}\"");
                 let help = match kind {
                     "equations" => "declare some: connectors = { p = \"electrical\" }",
                     _ => {
-                        "the equations of this unit are not known, so nothing can be joined to them; what holds between \
-                         such units is found by a unit of kind \"boundary-condition\" in a [coupling] with iterate = {}"
+                        "the equations of this unit are not known: say by a bond which of its ports belong together, \
+                         bond.flange = { effort = \"force\", flow = \"v\" }, in a [coupling] with iterate = {}"
                     }
                 };
                 session.report(Mistake::new("joint", &step.name.span, message).help(help));

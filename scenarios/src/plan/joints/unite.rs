@@ -159,7 +159,7 @@ fn coupled(
     if found.is_some() {
         let message = "connectors are joined among the units of a [coupling]";
         let help = "what is joined is one unit: put it into a template of its own, whose inputs and outputs the coupling \
-                    exchanges";
+                    exchanges; or declare bonds and add iterate = {}, which finds by trials what holds between them";
         session.report(Mistake::new("joint", span, message).help(help));
     }
     found.is_some()
@@ -293,6 +293,7 @@ fn insert(
         hidden: false,
         // One solver does what each of them would do.
         wcet: parts.iter().filter_map(|p| tree.parts[*p as usize].wcet).reduce(|a, b| a + b),
+        bonds: Vec::new(),
         links: Vec::new(),
     });
 }

@@ -1,9 +1,11 @@
 //! FMUs as units, compared with the same units as equations.
 mod ball;
+mod bonds;
 mod exchange;
 mod faults;
 mod isolation;
 mod mass;
+mod nominal;
 mod peer;
 mod policies;
 mod results;

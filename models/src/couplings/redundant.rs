@@ -1,0 +1,82 @@
+//! Bonds that say again what others say: rings of rigid units, or two lines between the same ones.
+//!
+//! Of units whose equations are not known nobody can tell before the run. In it, the Jacobian of a step is
+//! singular: efforts can be moved from one bond to the other, and nothing else changes.
+use nalgebra::DMatrix;
+
+/// The mark in the names of signals whose values bonds determine.
+const BOND: &str = "~bond.";
+/// Smallest amount by which bonds disagree at the start that is told.
+const GAP: f64 = 1e-9;
+/// Smallest singular value against the largest one, with all rows and columns of size 1. Differences have errors of 1e-10
+/// of the response to a step, and stiff units keep well above this.
+const SINGULAR: f64 = 1e-7;
+/// Smallest share of a signal in the motion that changes nothing.
+const SHARE: f64 = 1e-3;
+
+/// Which bonds are too many, by the Jacobian of a step in columns.
+pub(super) fn redundant(jacobian: &[f64], names: &[String]) -> Option<String> {
+    let n = names.len();
+    if names.iter().filter(|name| name.contains(BOND)).count() < 2 {
+        return None;
+    }
+    let mut scaled = DMatrix::from_column_slice(n, n, jacobian);
+    // Twice, since each disturbs the other; the values are a matter of units of measure.
+    for _ in 0..2 {
+        for mut row in scaled.row_iter_mut() {
+            let size = row.amax();
+            if size > 0.0 {
+                row /= size;
+            }
+        }
+        for mut column in scaled.column_iter_mut() {
+            let size = column.amax();
+            if size > 0.0 {
+                column /= size;
+            }
+        }
+    }
+    if scaled.iter().any(|x| !x.is_finite()) {
+        return None;
+    }
+    let svd = scaled.svd(false, true);
+    let least = svd.singular_values.imin();
+    if svd.singular_values[least] > SINGULAR * svd.singular_values.max() {
+        return None;
+    }
+    let motion = svd.v_t.as_ref()?.row(least);
+    let largest = motion.amax();
+    let mut bonds: Vec<String> = Vec::new();
+    for (name, share) in names.iter().zip(motion.iter()) {
+        let Some((line, _)) = name.split_once(BOND) else { continue };
+        let line = line.replace('=', " = ");
+        if share.abs() > SHARE * largest && !bonds.contains(&line) {
+            bonds.push(line);
+        }
+    }
+    (bonds.len() > 1).then(|| {
+        format!(
+            "the bonds `{}` say the same of their units: how much each of them carries cannot be told, as in a ring \
+             of rigid bodies; leave one of these lines out, or let a unit give way",
+            bonds.join("`, `")
+        )
+    })
+}
+
+/// The bonds that do not agree where the run starts, by what their conditions miss.
+pub(super) fn disagree(missed: &[f64], names: &[String]) -> Option<String> {
+    let mut bonds: Vec<String> = Vec::new();
+    for (name, gap) in names.iter().zip(missed) {
+        let Some((line, _)) = name.split_once(BOND).filter(|_| gap.abs() > GAP) else { continue };
+        // As many digits as mean something.
+        let gap = (gap * 1e6).round() / 1e6;
+        bonds.push(format!("`{}` miss their condition by {gap}", line.replace('=', " = ")));
+    }
+    (!bonds.is_empty()).then(|| {
+        format!(
+            "the units that bonds join do not agree here: {}; the first step closes the gap, with a force as large as \
+             that takes",
+            bonds.join(", ")
+        )
+    })
+}
