@@ -55,7 +55,7 @@ impl Atomic<i64> for Bell {
     }
 }
 
-fn network(seed: u64) -> Coupled<i64> {
+pub(super) fn network(seed: u64) -> Coupled<i64> {
     let mut draws = Draws(seed);
     let mut top = Coupled::new();
     let count = 3 + draws.below(9) as usize;
