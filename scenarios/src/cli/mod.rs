@@ -16,6 +16,7 @@ mod mosaik;
 mod new;
 mod options;
 mod policies;
+mod ranks;
 mod report;
 mod reproduce;
 mod run;

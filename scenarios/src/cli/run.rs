@@ -2,6 +2,7 @@
 use super::{
     Done, graph,
     options::RunOptions,
+    ranks,
     report::{Console, Stop, columns},
     verify::{self, verify},
 };
@@ -16,8 +17,12 @@ use crate::{
     plot::Pictures,
     result::{Line, Outcome as Found},
     run::{
-        Failure, Outcome, Progress, Report, Session, Settings, checkpoint::Checkpoint,
-        pulse::Pulse, ties, timeline::Timeline,
+        Failure, Outcome, Progress, Report, Session, Settings,
+        checkpoint::Checkpoint,
+        executor::{Company, Executor, Method},
+        pulse::Pulse,
+        ties,
+        timeline::Timeline,
     },
 };
 use indicatif::{ProgressBar, ProgressStyle};
@@ -31,18 +36,28 @@ use superdense_kernel::error::RunError;
 
 /// `superdense run FILE`.
 pub(super) fn run(console: &Console, options: &RunOptions) -> Done {
-    begin(console, options, &mut |_| Ok(()))
+    if options.ranks.hosts.is_some() {
+        return ranks::run(console, options);
+    }
+    begin(console, options, None, &mut |_| Ok(()))
 }
 
-/// A run of a plan that `complete` has completed.
+/// A run of a plan that `complete` has completed, perhaps as the first of some ranks.
 pub(super) fn begin(
     console: &Console,
     options: &RunOptions,
+    company: Option<(Company, Pulse)>,
     complete: &mut dyn FnMut(&mut Plan) -> Done,
 ) -> Done {
     let began = Instant::now();
-    let settings = options.settings()?;
+    let (company, pulse) = company.unzip();
+    let mut settings = options.settings()?;
     let mut plan = planned(options, &settings)?;
+    if let Some(company) = &company {
+        let workers = Some(company.ranks.ranks());
+        settings.executor = Executor { method: Method::Conservative, workers };
+        options.ranks.divide(&mut plan);
+    }
     complete(&mut plan)?;
     if settings.trajectory != Format::Csv && plan.plots.iter().any(|p| p.is_of_events(&plan)) {
         console.remark(
@@ -53,7 +68,7 @@ pub(super) fn begin(
     for warning in &plan.warnings {
         console.remark(&format!("warning: {warning}"));
     }
-    let pulse = Pulse::start();
+    let pulse = pulse.unwrap_or_else(Pulse::start);
     // Without a handler Ctrl-C ends the program at once, which a checkpoint outlives.
     let _ = pulse.on_interrupt();
     // Ends, and is complete, after the session whose workers it shows.
@@ -65,7 +80,7 @@ pub(super) fn begin(
         return verify(console, settings, options.tighten, &pulse);
     }
     let session = Session::start(plan, settings, pulse.clone()).map_err(Stop::before)?;
-    go(console, session.since(began), &pulse)
+    go(console, session.over(company).since(began), &pulse)
 }
 
 /// `superdense resume DIR|FILE`.

@@ -115,6 +115,25 @@ impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
         ended
     }
 
+    /// Whether so many ranks can share the models: each can be saved, and there are delays between parts.
+    ///
+    /// # Errors
+    /// What stands in the way, as [`run_through_ranks`](Simulation::run_through_ranks) has it.
+    pub fn fits_ranks(&mut self, settings: &Settings, ranks: u32) -> Result<(), RunError> {
+        let settings = Settings { workers: ranks, migration: Migration::Never, ..settings.clone() };
+        for m in 0..self.core.keys.len() as u32 {
+            let (kind, slot) = self.core.homes.of(m);
+            if let Err(why) = self.slabs.kinds[kind as usize].to_bytes(slot) {
+                return Err(self.unsaved(self.core.path(m), &why.to_string()));
+            }
+        }
+        if ranks < 2 {
+            return Ok(());
+        }
+        let parts = self.saved_parts(&settings, false, Some(0));
+        parts.map(drop).map_err(|obstacle| self.barred(obstacle))
+    }
+
     fn over_ranks(
         &mut self,
         end: i64,
@@ -241,6 +260,8 @@ impl<M: Message> Simulation<M> {
     ) -> Result<(), RunError> {
         self.again(saved, told)?;
         match ending {
+            // The state is now that of which observers know.
+            Ending::Lost(lost) => return Err(lost.into()),
             Ending::Stopped(reason) => self.core.stop = Some(reason),
             Ending::Broken(model) => {
                 statistics.no_lookahead = Some(self.core.path(model));
@@ -459,10 +480,13 @@ impl<M: Message> Simulation<M> {
         ending: Ending,
         told: &mut Told,
     ) -> Result<Ending, RunError> {
-        if let Ending::Lost(lost) = ending {
-            return Err(lost.into());
+        if let Ending::Lost(_) = ending {
+            return Ok(ending);
         }
-        self.meet(abroad, layout, told, ending.is_planned())?;
+        match self.meet(abroad, layout, told, ending.is_planned()) {
+            Err(RunError::Ranks { why }) => return Ok(Ending::Lost(LostRank { why })),
+            met => met?,
+        }
         Ok(match told.stop.take() {
             Some(reason) if ending.is_planned() => Ending::Stopped(reason),
             _ => ending,
