@@ -5,7 +5,7 @@ use std::{
     io::{BufRead, BufReader, Write},
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
     sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
-    thread,
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
@@ -95,6 +95,8 @@ pub struct Launch {
     starter: Child,
     input: Option<ChildStdin>,
     heard: Receiver<Heard>,
+    /// Passes on what the first rank prints.
+    printer: Option<JoinHandle<()>>,
 }
 
 /// How a run over ranks ended.
@@ -125,18 +127,19 @@ impl Launch {
         let mut starter = Command::new(&mpi.starter);
         starter.arg("-hosts").arg(hosts.text());
         starter.arg("-n").arg(hosts.ranks().to_string()).args(command);
-        starter.stdin(Stdio::piped()).stderr(Stdio::piped());
+        starter.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Ctrl-C is for the launcher, which asks ranks to stop.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut starter, 0);
         let cannot = |e| format!("{} cannot be started: {e}", mpi.starter.display());
         let mut starter = starter.spawn().map_err(cannot)?;
         let (send, heard) = channel();
+        let (input, printed) = (starter.stdin.take(), starter.stdout.take());
         if let Some(errors) = starter.stderr.take() {
-            thread::spawn(move || relay(errors, &send));
+            thread::spawn(move || relay(errors, std::io::stderr(), Some(&send)));
         }
-        let input = starter.stdin.take();
-        Ok(Self { hosts: hosts.clone(), starter, input, heard })
+        let printer = printed.map(|out| thread::spawn(|| relay(out, std::io::stdout(), None)));
+        Ok(Self { hosts: hosts.clone(), starter, input, heard, printer })
     }
 
     /// Tells the first rank something.
@@ -148,6 +151,14 @@ impl Launch {
 
     /// Waits for the end. `interrupted` tells whether Ctrl-C was pressed.
     pub fn wait(mut self, interrupted: &dyn Fn() -> bool) -> End {
+        let end = self.ending(interrupted);
+        if let Some(printer) = self.printer.take() {
+            let _ = printer.join();
+        }
+        end
+    }
+
+    fn ending(&mut self, interrupted: &dyn Fn() -> bool) -> End {
         let mut end: Option<(End, Instant)> = None;
         let mut asked = false;
         loop {
@@ -219,29 +230,30 @@ impl Launch {
     }
 }
 
-/// Passes on what ranks and `mpiexec` say, and takes out what guards say.
-fn relay(errors: impl std::io::Read, to: &Sender<Heard>) {
-    let mut lines = BufReader::new(errors);
+/// Passes on what ranks say, and takes out what guards say, and the words of `mpiexec` on processes that ended, of which
+/// guards tell more.
+fn relay(from: impl std::io::Read, mut to: impl Write, guards: Option<&Sender<Heard>>) {
+    let mut lines = BufReader::new(from);
     let mut line = Vec::new();
-    // The report of `mpiexec` on processes that end is told better by guards.
     let mut hushed = false;
     while lines.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
         let text = String::from_utf8_lossy(&line);
-        if let Some(at) = text.find(MARK) {
-            let said = text[at + MARK.len()..].trim().to_owned();
-            if at > 0 {
-                let _ = std::io::stderr().write_all(&text.as_bytes()[..at]);
+        let words = text.trim();
+        hushed |= words.len() > 60 && words.bytes().all(|b| b == b'=');
+        hushed |= words.starts_with("YOUR APPLICATION TERMINATED");
+        match (text.find(MARK), guards) {
+            (Some(at), Some(guards)) => {
+                let _ = to.write_all(&line[..at.min(line.len())]);
+                let _ = guards.send(Heard::Guard(text[at + MARK.len()..].trim().to_owned()));
             }
-            let _ = to.send(Heard::Guard(said));
-        } else {
-            hushed |= text.starts_with("=====") || text.starts_with("YOUR APPLICATION");
-            if !hushed {
-                let _ = std::io::stderr().write_all(&line);
-            }
+            _ if hushed => {}
+            _ => drop(to.write_all(&line).and_then(|()| to.flush())),
         }
         line.clear();
     }
-    let _ = to.send(Heard::Silence);
+    if let Some(guards) = guards {
+        let _ = guards.send(Heard::Silence);
+    }
 }
 
 fn shown(status: std::io::Result<ExitStatus>) -> String {

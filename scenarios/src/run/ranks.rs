@@ -44,7 +44,7 @@ fn undelayed(plan: &Plan, from: &str, port: u16, to: &str) -> String {
     let [from, to] = [from, to].map(|path| path.replace('/', "."));
     format!(
         "the wire from `{from}.{port}` to `{to}` has no minimum delay, so that all units that send anything would be on one \
-         rank: put a delay between parts (\"{from}.{port} -> {to} via delay 10 ms\"), choose parts by `partition` that only \
+         rank: put a delay there (`via delay('10 ms')`), choose parts by `partition` that only \
          wires with delays connect, or go from cycle to cycle by --without-windows"
     )
 }

@@ -1,0 +1,265 @@
+//! One scenario over ranks of MPI. Without `mpich` the tests that need it say so and end.
+use super::{assert_equal_results, command, folder, json, read};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Child, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+/// Three areas of a grid, with tie lines that know each other's angles late.
+const AREAS: &str = include_str!("areas.toml");
+
+/// An MPI with the standard ABI.
+fn mpi() -> Option<PathBuf> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/mpi");
+    let given = std::env::var_os("SUPERDENSE_MPI").map(PathBuf::from);
+    let has_both = |dir: &PathBuf| {
+        dir.join("lib/libmpi_abi.so.1").is_file() && dir.join("bin/mpiexec").is_file()
+    };
+    let found = given.into_iter().chain([own]).find(has_both);
+    if found.is_none() {
+        println!("skipped: there is no MPI in target/mpi (tests/run installs it)");
+    }
+    found
+}
+
+/// A scenario of the library.
+fn library(file: &str) -> String {
+    super::library::library().join(file).display().to_string()
+}
+
+fn texts(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+/// A folder of one test.
+struct Bench {
+    dir: PathBuf,
+    mpi: PathBuf,
+}
+
+impl Bench {
+    fn new(name: &str) -> Option<Self> {
+        let mpi = mpi()?;
+        Some(Self { dir: folder(&format!("ranks-{name}")), mpi })
+    }
+
+    /// A scenario over so many ranks, with the options of `line`.
+    fn over(&self, ranks: u32, line: &str) -> std::process::Command {
+        let mut command = command(&self.dir, line);
+        command.arg("--hosts").arg(format!("localhost:{ranks}")).arg("--mpi").arg(&self.mpi);
+        command
+    }
+
+    fn good(&self, mut command: std::process::Command) -> String {
+        let output = command.output().unwrap();
+        let (text, err) = texts(&output);
+        assert!(output.status.success(), "{command:?}: {}\n{text}{err}", output.status);
+        text
+    }
+
+    /// The messages of a command that fails with this code.
+    fn fails(&self, mut command: std::process::Command, code: i32) -> String {
+        let output = command.output().unwrap();
+        let (text, err) = texts(&output);
+        assert_eq!(output.status.code(), Some(code), "{command:?}\n{text}{err}");
+        err
+    }
+
+    /// Runs a scenario as usual, and over 1, 2 and 3 ranks, with some options more; all files are equal.
+    fn equal(&self, file: &str, options: &str, more: &str) {
+        let one = format!("run {file} --out one {options}");
+        self.good(command(&self.dir, &one));
+        for ranks in 1..=3 {
+            let out = format!("ranks-{ranks}");
+            let text =
+                self.good(self.over(ranks, &format!("run {file} --out {out} {options} {more}")));
+            let hash = json(&read(&self.dir, "one/summary.json"))["trace_hash"].clone();
+            assert!(text.contains(hash.as_str().unwrap()), "{text}");
+            assert_equal_results(&self.dir.join("one"), &self.dir.join(&out));
+            let executor = &json(&read(&self.dir, &format!("{out}/performance.json")))["executor"];
+            assert_eq!(executor["workers"], ranks);
+            if ranks > 1 {
+                let windows = &executor["parallel"];
+                assert!(windows["gvt_rounds"].as_u64().unwrap() > 10, "{windows}");
+            }
+        }
+    }
+}
+
+#[test]
+fn tokens_over_ranks_give_equal_files() {
+    let Some(bench) = Bench::new("phold") else { return };
+    let file = library("phold.toml");
+    bench.equal(&file, "--set entities=256 --set duration=0.1s", "");
+}
+
+#[test]
+fn a_torus_of_queues_over_ranks_gives_equal_files() {
+    let Some(bench) = Bench::new("s4b") else { return };
+    let file = library("network/s4b.toml");
+    bench.equal(&file, "--set duration=3s --set warm_up=1s", "--partition wiring");
+}
+
+/// Continuous units: silent steps, located events, results from solutions.
+#[test]
+fn areas_of_a_grid_over_ranks_give_equal_files() {
+    let Some(bench) = Bench::new("areas") else { return };
+    fs::write(bench.dir.join("areas.toml"), AREAS).unwrap();
+    bench.equal("areas.toml", "", "");
+}
+
+/// A wire without a delay is named, with what to do about it; where no unit makes silent steps, ranks may go from cycle
+/// to cycle.
+#[test]
+fn wires_without_delays_are_named() {
+    let Some(bench) = Bench::new("undelayed") else { return };
+    let areas = AREAS.replace(" via delay('20 ms')", "");
+    fs::write(bench.dir.join("areas.toml"), areas).unwrap();
+    let err = bench.fails(bench.over(2, "run areas.toml --out refused"), 2);
+    assert!(err.contains("from `area[") && err.contains(".angle` to `area["), "{err}");
+    assert!(err.contains("via delay") && err.contains("--without-windows"), "{err}");
+    assert!(!bench.dir.join("refused").exists());
+    let file = library("phold.toml");
+    let options = "--set hop.lookahead=0s --set entities=64 --set duration=0.02s";
+    let err = bench.fails(bench.over(2, &format!("run {file} --out refused {options}")), 2);
+    assert!(err.contains("from `entity["), "{err}");
+    bench.equal(&file, options, "--without-windows");
+}
+
+/// Processes of a command's ranks, by the folder of their results.
+fn members(out: &str) -> Vec<(u32, i32)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        let read = |name: &str| fs::read(entry.path().join(name)).unwrap_or_default();
+        let words = String::from_utf8_lossy(&read("cmdline")).into_owned();
+        if !words.contains(out) || !words.contains("member=") {
+            continue;
+        }
+        let variables = String::from_utf8_lossy(&read("environ")).into_owned();
+        let rank = variables.split('\0').find_map(|v| v.strip_prefix("PMI_RANK=")?.parse().ok());
+        found.extend(rank.map(|rank| (rank, pid)));
+    }
+    found.sort_unstable();
+    found
+}
+
+/// Starts a long run on three ranks, and waits until its files grow.
+fn begun(bench: &Bench, out: &str) -> (Child, Vec<(u32, i32)>) {
+    let file = library("phold.toml");
+    let line =
+        format!("run {file} --out {out} --set entities=256 --set duration=500s --sample 0.05s");
+    let mut command = bench.over(3, &line);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    let samples = bench.dir.join(out).join("samples.csv");
+    while fs::read_to_string(&samples).map_or(0, |text| text.lines().count()) < 3 {
+        assert!(Instant::now() < until, "the run does not begin");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    (child, members(out))
+}
+
+fn signal(pid: i32, name: &str) {
+    let done = std::process::Command::new("kill").args([name, &pid.to_string()]).status().unwrap();
+    assert!(done.success());
+}
+
+/// A killed rank is named within two seconds, the files up to there can be read, and nobody is left.
+#[test]
+fn a_killed_rank_is_named() {
+    let Some(bench) = Bench::new("killed") else { return };
+    for (rank, out) in [(1, "killed-one"), (0, "killed-first")] {
+        let (child, ranks) = begun(&bench, out);
+        assert_eq!(ranks.iter().map(|r| r.0).collect::<Vec<_>>(), [0, 1, 2]);
+        let killed = Instant::now();
+        signal(ranks[rank].1, "-KILL");
+        let output = child.wait_with_output().unwrap();
+        let took = killed.elapsed();
+        let (text, err) = texts(&output);
+        assert_eq!(output.status.code(), Some(3), "{text}{err}");
+        let named = format!("error: rank {rank} on localhost was killed by signal 9");
+        assert!(err.contains(&named) && !text.contains("TERMINATION"), "{text}{err}");
+        assert!(took < Duration::from_secs(2), "{took:?}");
+        let samples = read(&bench.dir.join(out), "samples.csv");
+        assert!(samples.lines().count() >= 3 && samples.ends_with('\n'), "{samples}");
+        if rank > 0 {
+            let summary = json(&read(&bench.dir.join(out), "summary.json"));
+            assert_eq!(summary["ended"], "fault");
+        }
+        assert_eq!(members(out), []);
+    }
+}
+
+/// Ctrl-C stops all ranks; the run goes on from its checkpoint in one process, as if nothing had happened.
+#[test]
+fn an_interrupted_run_goes_on() {
+    let Some(bench) = Bench::new("interrupted") else { return };
+    let file = library("phold.toml");
+    let options = "--set entities=256 --set duration=1.5s";
+    bench.good(command(&bench.dir, &format!("run {file} --out one {options}")));
+    let mut command = bench.over(2, &format!("run {file} --out two {options}"));
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    while !bench.dir.join("two/samples.csv").is_file() {
+        assert!(Instant::now() < until, "the run does not begin");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    signal(child.id().cast_signed(), "-INT");
+    let output = child.wait_with_output().unwrap();
+    let (text, err) = texts(&output);
+    assert_eq!(output.status.code(), Some(130), "{text}{err}");
+    assert!(text.contains("interrupted at") && text.contains("resume"), "{text}{err}");
+    bench.good(super::command(&bench.dir, "resume two"));
+    assert_equal_results(&bench.dir.join("one"), &bench.dir.join("two"));
+}
+
+/// Without MPI, or with a library of another ABI, the remedy is named.
+#[test]
+fn a_missing_library_is_told() {
+    let dir = folder("ranks-missing");
+    fs::write(dir.join("areas.toml"), AREAS).unwrap();
+    let fails = |folder: &str| {
+        fs::create_dir_all(dir.join(folder)).unwrap();
+        let mut command = command(&dir, "run areas.toml --hosts localhost:2 --mpi");
+        let output = command.arg(folder).output().unwrap();
+        let (text, err) = texts(&output);
+        assert_eq!(output.status.code(), Some(2), "{text}{err}");
+        assert!(err.contains("pip install mpich"), "{err}");
+        err
+    };
+    assert!(fails("empty").contains("there is no libmpi_abi.so.1"));
+    fs::create_dir_all(dir.join("broken/lib")).unwrap();
+    fs::write(dir.join("broken/lib/libmpi_abi.so.1"), "no library").unwrap();
+    assert!(fails("broken").contains("cannot be loaded"));
+    let other = ["/lib/x86_64-linux-gnu/libm.so.6", "/lib64/libm.so.6"];
+    if let Some(other) = other.into_iter().find(|file| Path::new(file).is_file()) {
+        fs::create_dir_all(dir.join("other/lib")).unwrap();
+        std::os::unix::fs::symlink(other, dir.join("other/lib/libmpi_abi.so.1")).unwrap();
+        assert!(fails("other").contains("it has no function MPI_"));
+    }
+}
+
+/// Whatever ranks cannot do is refused before any is started.
+#[test]
+fn what_does_not_go_over_ranks_is_refused() {
+    let dir = folder("ranks-refused");
+    fs::write(dir.join("areas.toml"), AREAS).unwrap();
+    for (options, named) in [
+        ("--hosts localhost:x", "names no hosts"),
+        ("--hosts localhost:2 --verify", "--verify"),
+        ("--hosts localhost:2 --executor auto", "leave --executor out"),
+        ("--partition wiring", "--hosts"),
+        ("--mpi here", "--hosts"),
+    ] {
+        let output = command(&dir, &format!("run areas.toml {options}")).output().unwrap();
+        let (text, err) = texts(&output);
+        assert_eq!(output.status.code(), Some(2), "{options}: {text}{err}");
+        assert!(err.contains(named), "{options}: {err}");
+    }
+}
