@@ -4,6 +4,12 @@ use super::{Done, options::RunOptions, report::Stop};
 use crate::{
     Plan,
     plan::{PARTITIONS, Partition},
+    run::{
+        Settings,
+        checkpoint::Checkpoint,
+        executor::{Company, Method},
+        pulse::Pulse,
+    },
 };
 use clap::{Args, builder::PossibleValuesParser};
 use std::path::PathBuf;
@@ -17,7 +23,7 @@ pub(super) use over_mpi::run;
 pub(super) struct RankOptions {
     /// Run over ranks of MPI on these hosts, each with its number of ranks, one unless it is given; never changes results.
     /// For a program built with --features mpi.
-    #[arg(long, value_name = "A,B:2", conflicts_with_all = ["workers", "verify", "tighten", "ties", "real_time", "timeline"])]
+    #[arg(long, value_name = "A,B:2")]
     pub hosts: Option<String>,
     /// The folder of MPI, with its bin and lib [default: where the system, mpiexec or Python has one].
     #[arg(long, value_name = "DIR", requires = "hosts")]
@@ -45,9 +51,36 @@ impl RankOptions {
     }
 }
 
+/// A run that is divided: what each rank does of it.
+pub(super) struct Task<'a> {
+    pub ranks: &'a RankOptions,
+    /// Reads the scenario, and the checkpoint that it goes on from.
+    pub read: &'a dyn Fn() -> Result<(Plan, Settings, Option<Checkpoint>), Stop>,
+    /// The run of the first rank.
+    pub first: &'a dyn Fn(Company, Pulse) -> Done,
+}
+
+/// Refuses options that are not for runs over ranks.
+pub(super) fn refuse(options: &RunOptions) -> Done {
+    let unfit = [
+        ("--executor", options.executor != Method::Sequential),
+        ("--verify", options.verify),
+        ("--tighten", options.tighten.is_some()),
+        ("--ties", options.ties.is_some()),
+        ("--real-time", options.real_time.is_some()),
+        ("--timeline", options.timeline.is_some()),
+    ];
+    match unfit.iter().find(|unfit| unfit.1) {
+        Some((name, _)) => {
+            Err(Stop::usage(format!("{name} does not go with --hosts; leave one of them out")))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Says what is missing.
 #[cfg(not(feature = "mpi"))]
-pub(super) fn run(_: &super::report::Console, _: &RunOptions) -> Done {
+pub(super) fn run(_: &super::report::Console, _: &Task<'_>) -> Done {
     let why = "--hosts: this program was built without MPI; build it with --features mpi, and install MPI with: pip \
                install mpich";
     Err(Stop::usage(why))
@@ -55,18 +88,11 @@ pub(super) fn run(_: &super::report::Console, _: &RunOptions) -> Done {
 
 #[cfg(feature = "mpi")]
 mod over_mpi {
-    use super::{Done, RunOptions, Stop};
+    use super::{Company, Done, Method, Pulse, RankOptions, Stop, Task};
     use crate::{
         Plan,
-        cli::{
-            report::Console,
-            run::{begin, plan_of},
-        },
-        run::{
-            executor::{Company, Executor, Method},
-            pulse::Pulse,
-            ranks,
-        },
+        cli::report::Console,
+        run::{executor::Executor, ranks},
     };
     use std::{ffi::OsString, io::BufRead, path::Path, process::Command};
     use superdense_adapters::mpi::{
@@ -80,45 +106,41 @@ mod over_mpi {
     const GUARD: &str = "guard=";
     const MEMBER: &str = "member=";
 
-    /// `superdense run FILE --hosts ...`.
-    pub(in super::super) fn run(console: &Console, options: &RunOptions) -> Done {
-        let role = options.ranks.as_rank.as_deref();
+    /// A command with `--hosts`.
+    pub(in super::super) fn run(console: &Console, task: &Task<'_>) -> Done {
+        let role = task.ranks.as_rank.as_deref();
         match role.map(|role| (role.strip_prefix(GUARD), role.strip_prefix(MEMBER))) {
-            None => launch(console, options),
+            None => launch(console, task),
             Some((Some(library), _)) => guarded(library),
-            Some((_, Some(library))) => member(console, options, Path::new(library)),
+            Some((_, Some(library))) => member(task, Path::new(library)),
             Some(_) => Err(Stop::usage("--as-rank is for programs that start ranks; leave it out")),
         }
     }
 
-    /// The scenario, with the partition that was asked for.
-    fn planned(options: &RunOptions) -> Result<Plan, Stop> {
-        if options.executor != Method::Sequential {
-            return Err(Stop::usage("--hosts has an executor of its own; leave --executor out"));
-        }
-        let mut plan = plan_of(&options.settings()?)?;
+    /// Refuses what cannot be divided.
+    fn fits(plan: &Plan) -> Done {
         #[cfg(feature = "federation")]
         if plan.federate.is_some() {
             let why = "--hosts: a run in a federation is one process; leave it out, or take [federate] out of the file";
             return Err(Stop::usage(why));
         }
-        options.ranks.divide(&mut plan);
-        Ok(plan)
+        let _ = plan;
+        Ok(())
     }
 
-    fn hosts(options: &RunOptions) -> Result<Hosts, Stop> {
-        let text = options.ranks.hosts.as_deref().unwrap_or_default();
+    fn hosts(options: &RankOptions) -> Result<Hosts, Stop> {
+        let text = options.hosts.as_deref().unwrap_or_default();
         text.parse().map_err(|why| Stop::usage(format!("--hosts: {why}")))
     }
 
     /// Starts all ranks, after what they could not do was refused, and waits for them.
-    fn launch(console: &Console, options: &RunOptions) -> Done {
-        let hosts = hosts(options)?;
-        let plan = planned(options)?;
-        let missing =
-            |e: superdense_adapters::mpi::library::LibraryError| Stop::usage(e.to_string());
-        let mpi = Installed::find(options.ranks.mpi.as_deref()).map_err(missing)?;
-        let checked = ranks::check(plan, hosts.ranks(), options.ranks.without_windows);
+    fn launch(console: &Console, task: &Task<'_>) -> Done {
+        let hosts = hosts(task.ranks)?;
+        let (plan, ..) = (task.read)()?;
+        fits(&plan)?;
+        let found = Installed::find(task.ranks.mpi.as_deref());
+        let mpi = found.map_err(|e| Stop::usage(e.to_string()))?;
+        let checked = ranks::check(plan, hosts.ranks(), task.ranks.without_windows);
         checked.map_err(|failure| Stop::usage(failure.to_string()))?;
         let pulse = Pulse::default();
         let _ = pulse.on_interrupt();
@@ -166,43 +188,33 @@ mod over_mpi {
     }
 
     /// Runs the part of a rank.
-    fn member(console: &Console, options: &RunOptions, library: &Path) -> Done {
+    fn member(task: &Task<'_>, library: &Path) -> Done {
         guard::follow();
         let rank = guard::number();
-        let done = joined(console, options, library);
-        match done {
+        match joined(task, library) {
             // The first rank tells of what all have in common.
-            Err(stop) if rank != "0" => {
-                let stop = match stop {
-                    Stop::Failed { .. } | Stop::Interrupted => return Ok(()),
-                    Stop::Usage(why) => Stop::Usage(format!("rank {rank}: {why}")),
-                    stop => stop,
-                };
-                Err(stop)
-            }
+            Err(Stop::Failed { .. } | Stop::Interrupted) if rank != "0" => Ok(()),
+            Err(Stop::Usage(why)) if rank != "0" => Err(Stop::Usage(format!("rank {rank}: {why}"))),
             done => done,
         }
     }
 
-    fn joined(console: &Console, options: &RunOptions, library: &Path) -> Done {
-        let plan = planned(options)?;
-        let plan_hash = plan.plan_hash;
+    fn joined(task: &Task<'_>, library: &Path) -> Done {
+        let (plan, mut settings, checkpoint) = (task.read)()?;
         let library = Library::open(library).map_err(|e| Stop::usage(e.to_string()))?;
         let (alarm, pulse) = (Alarm::default(), Pulse::start());
         listen(alarm.clone(), pulse.clone());
         let world = World::join(library).map_err(Stop::usage)?;
         let processes = Processes::new(world, alarm);
-        let alike = same(&mut processes.clone(), plan_hash);
+        let alike = same(&mut processes.clone(), plan.plan_hash);
         alike.map_err(|lost| Stop::usage(lost.to_string()))??;
-        let in_step = options.ranks.without_windows;
+        let in_step = task.ranks.without_windows;
         let company = Company { ranks: Box::new(processes.clone()), in_step };
-        let count = processes.ranks();
+        settings.executor = executor(&company);
         let done = if processes.rank() == 0 {
-            begin(console, options, Some((company, pulse)), &mut |_| Ok(()))
+            (task.first)(company, pulse)
         } else {
-            let mut settings = options.settings()?;
-            settings.executor = Executor { method: Method::Conservative, workers: Some(count) };
-            let followed = ranks::follow(plan, &settings, company);
+            let followed = ranks::follow(plan, &settings, checkpoint, company);
             followed.map_err(|failure| Stop::Failed {
                 failure: failure.into(),
                 results: None,
@@ -213,6 +225,11 @@ mod over_mpi {
             processes.end();
         }
         done
+    }
+
+    /// The executor of a run over ranks, as reports call it.
+    fn executor(company: &Company) -> Executor {
+        Executor { method: Method::Conservative, workers: Some(company.ranks.ranks()) }
     }
 
     /// Hears from the launcher, which writes to the first rank only.

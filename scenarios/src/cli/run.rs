@@ -2,7 +2,7 @@
 use super::{
     Done, graph,
     options::RunOptions,
-    ranks,
+    ranks::{self, RankOptions, Task},
     report::{Console, Stop, columns},
     verify::{self, verify},
 };
@@ -37,7 +37,16 @@ use superdense_kernel::error::RunError;
 /// `superdense run FILE`.
 pub(super) fn run(console: &Console, options: &RunOptions) -> Done {
     if options.ranks.hosts.is_some() {
-        return ranks::run(console, options);
+        ranks::refuse(options)?;
+        let read = || {
+            let settings = options.settings()?;
+            let mut plan = plan_of(&settings)?;
+            options.ranks.divide(&mut plan);
+            Ok((plan, settings, None))
+        };
+        let first =
+            |company, pulse| begin(console, options, Some((company, pulse)), &mut |_| Ok(()));
+        return ranks::run(console, &Task { ranks: &options.ranks, read: &read, first: &first });
     }
     begin(console, options, None, &mut |_| Ok(()))
 }
@@ -84,7 +93,7 @@ pub(super) fn begin(
 }
 
 /// `superdense resume DIR|FILE`.
-pub(super) fn resume(console: &Console, from: &Path) -> Done {
+pub(super) fn resume(console: &Console, from: &Path, ranks: &RankOptions) -> Done {
     let is_dir = from.is_dir();
     let (file, dir) = match from.parent() {
         _ if is_dir => (from.join(CHECKPOINT), Some(from)),
@@ -108,19 +117,47 @@ pub(super) fn resume(console: &Console, from: &Path) -> Done {
         );
         return Err(Stop::usage(why));
     }
-    let began = Instant::now();
-    let checkpoint = Checkpoint::read(&file).map_err(Stop::before)?;
     // A directory may have been moved; a checkpoint may have been copied out of it.
     let beside = dir.filter(|d| is_dir || d.join("samples.csv").is_file());
+    if ranks.hosts.is_none() {
+        return go_on(console, (&file, beside), None);
+    }
+    let read = || {
+        let checkpoint = Checkpoint::read(&file).map_err(Stop::before)?;
+        let settings = checkpoint.settings.clone();
+        let mut plan = plan_of(&settings)?;
+        ranks.divide(&mut plan);
+        Ok((plan, settings, Some(checkpoint)))
+    };
+    let first = |company, pulse| go_on(console, (&file, beside), Some((company, pulse, ranks)));
+    ranks::run(console, &Task { ranks, read: &read, first: &first })
+}
+
+/// Goes on from a checkpoint, in a folder of results or in that which it names, perhaps as the first of some ranks.
+fn go_on(
+    console: &Console,
+    (file, beside): (&Path, Option<&Path>),
+    company: Option<(Company, Pulse, &RankOptions)>,
+) -> Done {
+    let began = Instant::now();
+    let checkpoint = Checkpoint::read(file).map_err(Stop::before)?;
     let out = beside.map_or_else(|| checkpoint.settings.out.clone(), Path::to_owned);
     let _held = out.is_dir().then(|| directory::hold(&out)).transpose()?;
-    let settings = Settings { out, ..checkpoint.settings.clone() };
-    let plan = plan_of(&settings)?;
-    let pulse = Pulse::start();
+    let mut settings = Settings { out, ..checkpoint.settings.clone() };
+    let mut plan = plan_of(&settings)?;
+    let mut pulse = None;
+    let company = company.map(|(company, of_ranks, ranks)| {
+        let workers = Some(company.ranks.ranks());
+        settings.executor = Executor { method: Method::Conservative, workers };
+        ranks.divide(&mut plan);
+        pulse = Some(of_ranks);
+        company
+    });
+    let pulse = pulse.unwrap_or_else(Pulse::start);
     let _ = pulse.on_interrupt();
     let session =
         Session::resume(checkpoint, plan, settings, pulse.clone()).map_err(Stop::before)?;
-    go(console, session.since(began), &pulse)
+    go(console, session.over(company).since(began), &pulse)
 }
 
 /// The plan, with the record that takes the place of its federation.

@@ -1,6 +1,7 @@
 //! Runs over ranks: whether a plan can be divided among them, and the ranks that write nothing.
 use super::{
     Failure, Settings,
+    checkpoint::Checkpoint,
     core::{Run, build},
     executor::Company,
     pulse::Pulse,
@@ -49,15 +50,29 @@ fn undelayed(plan: &Plan, from: &str, port: u16, to: &str) -> String {
     )
 }
 
-/// The part of a rank that writes nothing.
+/// The part of a rank that writes nothing, from the start or a checkpoint.
 ///
 /// # Errors
 /// As for any run, on all ranks alike.
-pub fn follow(mut plan: Plan, settings: &Settings, company: Company) -> Result<(), Failure> {
-    let built = build(&mut plan, settings.event_list)?;
+pub fn follow(
+    mut plan: Plan,
+    settings: &Settings,
+    checkpoint: Option<Checkpoint>,
+    company: Company,
+) -> Result<(), Failure> {
+    let mut built = build(&mut plan, settings.event_list)?;
+    if let Some(checkpoint) = &checkpoint {
+        if let Some(why) = built.identity.difference(&checkpoint.identity) {
+            return Err(Failure::Mismatch(why));
+        }
+        built.resume(&checkpoint.kernel, &plan)?;
+    }
     let [events, samples] = [(); 2].map(|()| Table::in_memory(None));
     let tables = (events, samples, Trajectory::in_memory(false, built.names()));
-    let mut run = Run::new(plan, built, tables, None, (settings.executor, None, Pulse::default()));
+    let (memory, sampled) = checkpoint.map(|c| (c.memory, c.sampled)).unzip();
+    let how = (settings.executor, None, Pulse::default());
+    let mut run = Run::new(plan, built, tables, memory, how);
+    run.sampled = sampled.unwrap_or(run.sampled);
     run.driver.company = Some(company);
     run.simulate(&mut |_| Ok(())).map(drop)
 }

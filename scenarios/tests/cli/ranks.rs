@@ -82,8 +82,7 @@ impl Bench {
             let executor = &json(&read(&self.dir, &format!("{out}/performance.json")))["executor"];
             assert_eq!(executor["workers"], ranks);
             if ranks > 1 {
-                let windows = &executor["parallel"];
-                assert!(windows["gvt_rounds"].as_u64().unwrap() > 10, "{windows}");
+                assert!(executor["gvt_rounds"].as_u64().unwrap() > 10, "{executor}");
             }
         }
     }
@@ -196,7 +195,8 @@ fn a_killed_rank_is_named() {
     }
 }
 
-/// Ctrl-C stops all ranks; the run goes on from its checkpoint in one process, as if nothing had happened.
+/// Ctrl-C stops all ranks; the run goes on from its checkpoint in one process, or over other ranks, as if nothing had
+/// happened.
 #[test]
 fn an_interrupted_run_goes_on() {
     let Some(bench) = Bench::new("interrupted") else { return };
@@ -215,8 +215,16 @@ fn an_interrupted_run_goes_on() {
     let (text, err) = texts(&output);
     assert_eq!(output.status.code(), Some(130), "{text}{err}");
     assert!(text.contains("interrupted at") && text.contains("resume"), "{text}{err}");
+    let copy = bench.dir.join("three");
+    fs::create_dir_all(&copy).unwrap();
+    for entry in fs::read_dir(bench.dir.join("two")).unwrap().flatten() {
+        fs::copy(entry.path(), copy.join(entry.file_name())).unwrap();
+    }
     bench.good(super::command(&bench.dir, "resume two"));
-    assert_equal_results(&bench.dir.join("one"), &bench.dir.join("two"));
+    bench.good(bench.over(3, "resume three"));
+    for out in ["two", "three"] {
+        assert_equal_results(&bench.dir.join("one"), &bench.dir.join(out));
+    }
 }
 
 /// Without MPI, or with a library of another ABI, the remedy is named.
@@ -252,8 +260,8 @@ fn what_does_not_go_over_ranks_is_refused() {
     fs::write(dir.join("areas.toml"), AREAS).unwrap();
     for (options, named) in [
         ("--hosts localhost:x", "names no hosts"),
-        ("--hosts localhost:2 --verify", "--verify"),
-        ("--hosts localhost:2 --executor auto", "leave --executor out"),
+        ("--hosts localhost:2 --verify", "--verify does not go with --hosts"),
+        ("--hosts localhost:2 --executor auto", "--executor does not go with --hosts"),
         ("--partition wiring", "--hosts"),
         ("--mpi here", "--hosts"),
     ] {

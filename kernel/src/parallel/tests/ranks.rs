@@ -260,3 +260,31 @@ fn pipes() -> Coupled<i64> {
     }
     top
 }
+
+/// Each pipe is in a cluster with a node, which hears it at once. The first models of all clusters are asked to be
+/// in one part, and yet they are divided.
+#[test]
+fn clusters_are_dealt_out_where_their_first_models_share_a_part() {
+    let model = || {
+        let mut top = Coupled::new();
+        let pipe = |i| Pipe { delay: 10, now: 0, waiting: vec![(i, 1), (i + 3, 2)] };
+        let nodes: Vec<_> =
+            (0..3).map(|i| top.add(("a", i as usize), Node::new(20, Habit::Add)).any()).collect();
+        let pipes: Vec<_> = (0..3).map(|i| top.add(("b", i as usize), pipe(i)).any()).collect();
+        for i in 0..3 {
+            top.couple(nodes[i].output(OUT), pipes[i].input(IN));
+            top.couple(pipes[i].output(OUT), nodes[(i + 1) % 3].input(IN));
+        }
+        top
+    };
+    let expected = outcome(model(), None, None);
+    for ranks in [2, 3] {
+        let windows = Settings { in_step: false, ..Settings::default() };
+        let mut given = windows.clone();
+        given.partition = Partition::Given(vec![0, 0, 0, 1, 1, 1]);
+        for settings in [windows, given] {
+            let found = over_ranks(&model, None, &settings, seats(ranks, 1, None));
+            assert_eq!(found[0], expected);
+        }
+    }
+}

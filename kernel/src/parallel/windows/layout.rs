@@ -64,6 +64,31 @@ impl Clusters {
         let (a, b) = (self.of(a), self.of(b));
         self.0[a.max(b) as usize] = a.min(b);
     }
+
+    /// Parts for clusters of models that send something: equal numbers of models, in the order of their first ones. Others
+    /// stay where they were asked to be. Nothing if there is one cluster.
+    fn spread(&mut self, talks: &[bool], asked: &[u32], workers: u32) -> Option<Vec<u32>> {
+        let models = 0..asked.len() as u32;
+        let mut sizes = vec![0u64; asked.len()];
+        for m in models.clone().filter(|m| talks[*m as usize]) {
+            sizes[self.of(m) as usize] += 1;
+        }
+        if sizes.iter().filter(|size| **size > 0).count() < 2 {
+            return None;
+        }
+        let (all, mut before) = (sizes.iter().sum::<u64>(), 0);
+        let middle = |size: &u64| {
+            let middle = before + size / 2;
+            before += size;
+            (middle * u64::from(workers) / all) as u32
+        };
+        let parts: Vec<u32> = sizes.iter().map(middle).collect();
+        let place = |m: u32| match talks[m as usize] {
+            true => parts[self.of(m) as usize],
+            false => asked[m as usize],
+        };
+        Some(models.map(place).collect())
+    }
 }
 
 impl Layout {
@@ -103,9 +128,14 @@ impl Layout {
         if let Some((m, port, other)) = undelayed
             && talking.all(|part| Some(part) == only)
         {
-            let wire = Wire { from: sim.core.path(m), port, to: sim.core.path(other) };
-            let silent = sim.slabs.may_be_silent();
-            return if silent { Err(wire) } else { Ok(Self::in_step(sim, workers, wire)) };
+            // The first models of clusters may have been asked to be in one part, and others of them elsewhere.
+            if let Some(spread) = clusters.spread(&talks, asked, workers) {
+                parts = spread;
+            } else {
+                let wire = Wire { from: sim.core.path(m), port, to: sim.core.path(other) };
+                let silent = sim.slabs.may_be_silent();
+                return if silent { Err(wire) } else { Ok(Self::in_step(sim, workers, wire)) };
+            }
         }
         let main = parts.clone();
         let mut sinks = Vec::new();
