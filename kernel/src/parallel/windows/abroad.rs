@@ -61,6 +61,8 @@ pub(super) struct Told {
     pub counts: Counts,
     /// One of them stops the run, for this reason.
     pub stop: Option<String>,
+    /// By rank, transitions and nanoseconds of work, of which each knows its own.
+    pub work: [Vec<u64>; 2],
 }
 
 /// The models of a rank, ascending.
@@ -77,6 +79,9 @@ pub(super) struct Home {
 
 /// The path of a model that cannot be saved, and why.
 pub(super) type Unsaved = (String, String);
+
+/// What a rank knows of observers, and its models.
+pub(super) type Met = (Told, Result<Home, Unsaved>);
 
 /// The other ranks of a run.
 pub(super) trait Abroad<M: Message> {
@@ -97,12 +102,8 @@ pub(super) trait Abroad<M: Message> {
         done: &[&mut Done<M>],
     ) -> Result<(Report, Vec<Done<M>>), LostRank>;
 
-    /// Exchanges models, by rank, and what the first rank told.
-    fn meet(
-        &mut self,
-        told: &Told,
-        home: &Result<Home, Unsaved>,
-    ) -> Result<(Told, Vec<Result<Home, Unsaved>>), LostRank>;
+    /// Exchanges what was told, and models; by rank.
+    fn meet(&mut self, told: Told, home: Result<Home, Unsaved>) -> Result<Vec<Met>, LostRank>;
 }
 
 /// The other ranks, if there are any.
@@ -214,25 +215,14 @@ impl<M: Message + Serialize + DeserializeOwned> Abroad<M> for Link<'_> {
         Ok((all, foreign))
     }
 
-    fn meet(
-        &mut self,
-        told: &Told,
-        home: &Result<Home, Unsaved>,
-    ) -> Result<(Told, Vec<Result<Home, Unsaved>>), LostRank> {
+    fn meet(&mut self, told: Told, home: Result<Home, Unsaved>) -> Result<Vec<Met>, LostRank> {
         let own = self.ranks.rank();
-        self.pack(own, &(told, home))?;
+        self.pack(own, &(&told, &home))?;
         let packed = std::mem::take(&mut self.parcels[own as usize]);
         self.parcels.fill(packed);
-        let mut told = told.clone();
-        let mut homes: Vec<_> = self.parcels.iter().map(|_| Ok(Home::default())).collect();
-        let came: Vec<(u32, (Told, Result<Home, Unsaved>))> = self.exchange()?;
-        for (rank, (theirs, home)) in came {
-            if rank == 0 {
-                told = theirs;
-            }
-            homes[rank as usize] = home;
-        }
-        Ok((told, homes))
+        let mut all: Vec<(u32, Met)> = self.exchange()?;
+        all.insert(own as usize, (own, (told, home)));
+        Ok(all.into_iter().map(|(_, met)| met).collect())
     }
 }
 
@@ -247,12 +237,19 @@ impl<M: Message> Simulation<M> {
     ) -> Result<(), RunError> {
         let own = abroad.rank();
         let home = if wanted { self.home(layout, own) } else { Ok(Home::default()) };
-        let (theirs, mut homes) = abroad.meet(told, &home)?;
-        *told = theirs;
-        homes[own as usize] = home;
-        // Of several that cannot be saved, all ranks name the first one.
-        let homes: Result<Vec<Home>, Unsaved> = homes.into_iter().collect();
-        let homes = homes.map_err(|(path, why)| self.unsaved(path, &why))?;
+        let (mut all, mut homes) = (Vec::new(), Vec::new());
+        for (theirs, home) in abroad.meet(told.clone(), home)? {
+            all.push(theirs);
+            // Of several that cannot be saved, all ranks name the first one.
+            homes.push(home.map_err(|(path, why)| self.unsaved(path, &why))?);
+        }
+        let mut work = [0, 1].map(|_| vec![0; all.len()]);
+        for (sums, k) in work.iter_mut().zip(0..) {
+            let each = all.iter().flat_map(|theirs: &Told| theirs.work[k].iter().enumerate());
+            each.for_each(|(rank, did): (usize, &u64)| sums[rank] += did);
+        }
+        *told = all.swap_remove(0);
+        told.work = work;
         if !wanted || told.stop.is_some() {
             return Ok(());
         }
@@ -274,8 +271,9 @@ impl<M: Message> Simulation<M> {
     ) -> Result<(), RunError> {
         let Some(abroad) = others else { return Ok(()) };
         let (now, stop) = (self.core.now, self.core.stop.clone());
-        let told = Told { now, ran: self.ran, counts: self.core.counts, stop };
-        let (told, _) = abroad.meet(&told, &Ok(Home::default()))?;
+        let work = Default::default();
+        let told = Told { now, ran: self.ran, counts: self.core.counts, stop, work };
+        let (told, _) = abroad.meet(told, Ok(Home::default()))?.swap_remove(0);
         if told.now != now
             && let Some(saved) = saved
         {

@@ -432,13 +432,13 @@ impl<M: Message> Simulation<M> {
         let leader = leader.into_inner().unwrap_or_else(PoisonError::into_inner);
         let Leader { telling, windows, empty, length, goal, .. } = leader;
         let Telling { counts, now, ran, stop, .. } = telling;
-        let mut told = Told { now, ran, counts, stop };
+        let mut told = Told { now, ran, counts, stop, work: Default::default() };
         apart.parts = parts
             .into_iter()
             .map(|(n, part)| (n, part.into_inner().unwrap_or_else(PoisonError::into_inner)))
             .collect();
         apart.reached = goal.ticks;
-        let (executed, busy) = apart.take_work(settings.clock.is_some());
+        told.work = apart.take_work(settings.clock.is_some()).into();
         self.core.observers = observers;
         self.come_together(apart);
         let mut ending = ending.unwrap_or_else(|panic| {
@@ -448,7 +448,7 @@ impl<M: Message> Simulation<M> {
         if let Some(abroad) = others {
             ending = self.from_ranks(abroad, &apart.layout, ending, &mut told)?;
         }
-        let Told { now, ran, counts, .. } = told;
+        let Told { now, ran, counts, work: [executed, busy], .. } = told;
         let planned = ending.is_planned();
         statistics.add(&Statistics {
             committed: if planned { counts.transitions() } else { 0 },
