@@ -141,7 +141,7 @@ fn settings(seed: u64) -> Settings {
             1 => Partition::Wiring,
             _ => Partition::Blocks,
         },
-        schedule: if seed % 4 == 0 { Schedule::Threads } else { Schedule::Virtual(seed) },
+        schedule: if seed.is_multiple_of(4) { Schedule::Threads } else { Schedule::Virtual(seed) },
         ..Settings::default()
     }
 }

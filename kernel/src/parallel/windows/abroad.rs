@@ -119,6 +119,8 @@ pub(super) fn lend<'a, M: Message>(others: &'a mut Others<'_, M>) -> Others<'a, 
 
 /// Letters with the parts that they are for.
 type Post<L> = Vec<(u32, L)>;
+/// The end of a window, as a rank tells it.
+type Closed<M> = (Report, Post<Letter<M>>, Vec<Done<M>>);
 
 /// Bytes of other ranks by way of a transport.
 pub(super) struct Link<'r> {
@@ -206,8 +208,7 @@ impl<M: Message + Serialize + DeserializeOwned> Abroad<M> for Link<'_> {
         }
         let mut all = report;
         let mut foreign = Vec::new();
-        let came: Vec<(u32, (Report, Post<Letter<M>>, Vec<Done<M>>))> = self.exchange()?;
-        for (_, (report, letters, done)) in came {
+        for (_, (report, letters, done)) in self.exchange::<Closed<M>>()? {
             all.join(report);
             put(mail, letters);
             foreign.extend(done);

@@ -446,7 +446,7 @@ impl<M: Message> Simulation<M> {
             resume_unwind(panic)
         });
         if let Some(abroad) = others {
-            ending = self.from_ranks(abroad, &apart.layout, ending, &mut told)?;
+            ending = self.gather(abroad, &apart.layout, ending, &mut told)?;
         }
         let Told { now, ran, counts, work: [executed, busy], .. } = told;
         let planned = ending.is_planned();
@@ -473,7 +473,7 @@ impl<M: Message> Simulation<M> {
     }
 
     /// Models of other ranks come home after windows, if these ended as planned; how they ended for all.
-    fn from_ranks(
+    fn gather(
         &mut self,
         abroad: &mut dyn Abroad<M>,
         layout: &Layout,
