@@ -1,5 +1,8 @@
 //! Runs over ranks, each on a thread of its own, against the sequential run.
-use super::{windows::network, *};
+use super::{
+    windows::{deceived, network},
+    *,
+};
 use crate::{
     message::fold,
     parallel::{LostRank, Ranks},
@@ -286,5 +289,16 @@ fn clusters_are_dealt_out_where_their_first_models_share_a_part() {
             let found = over_ranks(&model, None, &settings, seats(ranks, 1, None));
             assert_eq!(found[0], expected);
         }
+    }
+}
+
+/// A promise that is not kept costs the windows, not the result, also where an observer stops the run later.
+#[test]
+fn broken_promises_are_found_out_over_ranks() {
+    for stop in [None, Some(250)] {
+        let expected = outcome(deceived(), stop, None);
+        let found = over_ranks(&deceived, stop, &Settings::default(), seats(2, 1, None));
+        assert_eq!(found[0], expected);
+        assert_eq!((&found[1].0, found[1].1), (&expected.0, expected.1));
     }
 }

@@ -74,7 +74,7 @@ pub(super) struct Leader<'t, M: Message> {
     /// Ticks of a window.
     pub length: i64,
     /// The others hear at the end of a window that an observer stops the run.
-    pub over_ranks: bool,
+    over_ranks: bool,
     /// Why windows end once those that only listen are where the others are.
     closing: Option<Ending>,
     ending: Option<Ending>,
@@ -360,7 +360,12 @@ enum Phase {
 }
 
 impl<'t, M: Message> Leader<'t, M> {
-    pub(super) fn new(telling: Telling<'t, M>, trial: Trial, (limit, enough): (i64, u64)) -> Self {
+    pub(super) fn new(
+        telling: Telling<'t, M>,
+        trial: Trial,
+        (limit, enough): (i64, u64),
+        over_ranks: bool,
+    ) -> Self {
         Self {
             telling,
             trial,
@@ -372,7 +377,7 @@ impl<'t, M: Message> Leader<'t, M> {
             empty: 0,
             executed: 0,
             length: 0,
-            over_ranks: false,
+            over_ranks,
             closing: None,
             ending: None,
         }

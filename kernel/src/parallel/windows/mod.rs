@@ -149,6 +149,9 @@ impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
     }
 }
 
+/// A saved state, and the last tag that observers were told of since.
+type SavedAt<'a, M> = (&'a SavedSimulation<M>, Option<Tag>);
+
 /// Why models do not go in windows.
 enum Obstacle {
     /// A wire without a delay.
@@ -236,13 +239,9 @@ impl<M: Message> Simulation<M> {
                 }
                 continue;
             }
-            let again = (&saved, told, apart.reached.min(end), end);
-            self.after_fault(ending, again, &mut alone, &mut statistics)?;
-            if statistics.no_lookahead.is_some() && !apart.layout.is_in_step() {
-                if others.is_none() {
-                    break;
-                }
-                self.sequentially(end, 0, end)?;
+            let again = ((&saved, told), (apart.reached.min(end), end), rank);
+            if self.after_fault(ending, again, &mut alone, &mut statistics)?.is_break() {
+                break;
             }
             self.agree(lend(&mut others), Some(&saved))?;
         }
@@ -250,14 +249,15 @@ impl<M: Message> Simulation<M> {
     }
 
     /// Goes on after a window that did not end as planned, from the state before: by the sequential executor for a
-    /// while, unless a model did not keep its promise, for which all that is left is sequential.
+    /// while, or to the end if a model did not keep its promise; breaks if the caller is to do that.
     fn after_fault(
         &mut self,
         ending: Ending,
-        (saved, told, reached, end): (&SavedSimulation<M>, Option<Tag>, i64, i64),
+        (state, (reached, end), rank): (SavedAt<'_, M>, (i64, i64), Option<u32>),
         alone: &mut u64,
         statistics: &mut Statistics,
-    ) -> Result<(), RunError> {
+    ) -> Result<ControlFlow<()>, RunError> {
+        let (saved, told) = state;
         self.again(saved, told)?;
         match ending {
             // The state is now that of which observers know.
@@ -265,6 +265,11 @@ impl<M: Message> Simulation<M> {
             Ending::Stopped(reason) => self.core.stop = Some(reason),
             Ending::Broken(model) => {
                 statistics.no_lookahead = Some(self.core.path(model));
+                if rank.is_none() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                // All ranks are to come to the same end, also if an observer of one stops the run.
+                self.sequentially(end, 0, end)?;
             }
             _ => {
                 let before = self.core.counts.cycles;
@@ -273,7 +278,7 @@ impl<M: Message> Simulation<M> {
                 *alone = (2 * *alone).min(1 << 20);
             }
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Goes on after a window that ended as planned: breaks at the end of the run, or with the reason for which
@@ -414,8 +419,7 @@ impl<M: Message> Simulation<M> {
         let telling = Telling::new(&self.core, &mut observers, self.ran);
         let parts = std::mem::take(&mut apart.parts).into_iter();
         let workers = apart.layout.workers;
-        let mut leader = Leader::new(telling, pace.trial(judged), upto);
-        leader.over_ranks = others.is_some();
+        let leader = Leader::new(telling, pace.trial(judged), upto, others.is_some());
         let crew = Crew {
             layout: &apart.layout,
             parts: parts.map(|(n, part)| (n, Mutex::new(part))).collect(),
