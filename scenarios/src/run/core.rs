@@ -287,7 +287,7 @@ impl Run {
             let Some(limit) = self.wait(limit, pause)? else { return Ok(None) };
             let Some(limit) = self.agree(limit)? else { return Ok(None) };
             let begun = Instant::now();
-            let ran = self.driver.run_through(&mut self.sim, limit);
+            let ran = self.driver.advance(&mut self.sim, limit);
             match ran.map_err(|e| self.failure(e))? {
                 Ended::Stopped(reason) if reason == PAUSE => {
                     self.pulse.take_pause();

@@ -181,21 +181,29 @@ impl Driver {
         self.executor
     }
 
+    /// Runs all cycles up to tick `limit`, together with other ranks if there are any.
+    ///
+    /// # Errors
+    /// As [`Simulation::run_through_ranks`].
+    pub fn advance(&mut self, sim: &mut Simulation<Value>, limit: i64) -> Result<Ended, RunError> {
+        let Some(Company { ranks, in_step }) = &mut self.company else {
+            return self.run_through(sim, limit);
+        };
+        let settings = Company::settings(self.partition.clone(), *in_step);
+        let (ended, part) = sim.run_through_ranks(limit, &settings, &mut **ranks)?;
+        self.statistics.add(&part);
+        Ok(ended)
+    }
+
     /// Runs all cycles up to tick `limit`.
     ///
     /// # Errors
     /// As [`Simulation::run_through`], whatever the method.
-    pub fn run_through(
+    pub fn run_through<M: Message>(
         &mut self,
-        sim: &mut Simulation<Value>,
+        sim: &mut Simulation<M>,
         limit: i64,
     ) -> Result<Ended, RunError> {
-        if let Some(Company { ranks, in_step }) = &mut self.company {
-            let settings = Company::settings(self.partition.clone(), *in_step);
-            let (ended, part) = sim.run_through_ranks(limit, &settings, &mut **ranks)?;
-            self.statistics.add(&part);
-            return Ok(ended);
-        }
         let begins = !sim.has_run() && self.executor.threads() > 1;
         let method = match self.executor.method {
             Method::Auto if begins && is_heavy(sim, limit) => Method::Conservative,

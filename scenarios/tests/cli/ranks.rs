@@ -289,7 +289,9 @@ struct Cable {
 
 impl Drop for Cable {
     fn drop(&mut self) {
-        self.names.iter().for_each(|name| drop(ip(&format!("netns del {name}"))));
+        for name in &self.names {
+            ip(&format!("netns del {name}"));
+        }
     }
 }
 
