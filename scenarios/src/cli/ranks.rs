@@ -52,6 +52,7 @@ impl RankOptions {
 }
 
 /// A run that is divided: what each rank does of it.
+#[cfg_attr(not(feature = "mpi"), expect(dead_code, reason = "of ranks"))]
 pub(super) struct Task<'a> {
     pub ranks: &'a RankOptions,
     /// Reads the scenario, and the checkpoint that it goes on from.

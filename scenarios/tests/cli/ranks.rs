@@ -199,7 +199,11 @@ fn a_killed_rank_is_named() {
             let summary = json(&read(&bench.dir.join(out), "summary.json"));
             assert_eq!(summary["ended"], "fault");
         }
-        assert_eq!(members(out), []);
+        let until = Instant::now() + Duration::from_secs(5);
+        while !members(out).is_empty() {
+            assert!(Instant::now() < until, "somebody is left: {:?}", members(out));
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 
@@ -209,7 +213,7 @@ fn a_killed_rank_is_named() {
 fn an_interrupted_run_goes_on() {
     let Some(bench) = Bench::new("interrupted") else { return };
     let file = library("phold.toml");
-    let options = "--set entities=256 --set duration=1.5s";
+    let options = "--set entities=256 --set duration=6s";
     bench.good(command(&bench.dir, &format!("run {file} --out one {options}")));
     let mut command = bench.over(2, &format!("run {file} --out two {options}"));
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
