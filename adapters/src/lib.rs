@@ -10,6 +10,8 @@ pub mod fmi;
 pub mod helics;
 #[cfg(feature = "mosaik")]
 pub mod mosaik;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 #[cfg(any(feature = "fmi", feature = "helics", feature = "mosaik"))]

@@ -1,15 +1,23 @@
 //! Bags: what a model receives in one cycle, in the canonical order of rule R5.
 use crate::{message::Payload, port::InPort};
+use serde::{Deserialize, Serialize};
 
 /// No model, net or message.
 pub(crate) const NONE: u32 = u32::MAX;
 
+/// The end of a chain.
+fn none() -> u32 {
+    NONE
+}
+
 /// A message in the arena of the current cycle, chained to the next one of its net.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Envelope<M> {
     pub value: M,
     pub source: u32,
     pub emission: u32,
+    /// Elsewhere it is in no chain.
+    #[serde(skip, default = "none")]
     pub next: u32,
     pub port: u16,
 }

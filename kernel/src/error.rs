@@ -244,6 +244,24 @@ pub enum RunError {
         /// The mistake, and what to do about it.
         why: &'static str,
     },
+    /// A wire between parts of a run over ranks has no delay.
+    #[error(
+        "output {port} of '{from}' reaches '{to}' without a declared minimum delay, so that they cannot run on different ranks; put a delay between parts, or run without ranks"
+    )]
+    Undelayed {
+        /// Path of the sender.
+        from: String,
+        /// Its output port.
+        port: u16,
+        /// Path of a receiver.
+        to: String,
+    },
+    /// A rank is lost, or runs something else.
+    #[error("{why}")]
+    Ranks {
+        /// Which one, as far as it is known, and why.
+        why: String,
+    },
     /// An input for a port that is not there.
     #[error("'{path}' has no input port {port}")]
     UnknownInput {
@@ -300,6 +318,7 @@ impl RunError {
             | Self::Structure { path, .. }
             | Self::OtherModel { path, .. }
             | Self::UnknownModel { path }
+            | Self::Undelayed { from: path, .. }
             | Self::UnknownInput { path, .. }
             | Self::UnknownOutput { path, .. } => Some(path),
             Self::Panicked { who, .. } => Some(who),

@@ -7,9 +7,10 @@ use crate::{
     port::OutPort,
     time::{Resolution, Tag},
 };
+use serde::{Deserialize, Serialize};
 
 /// A sent message, as observers see it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sent<M> {
     pub(crate) model: u32,
     /// The output port's number.

@@ -19,13 +19,14 @@ use crate::{
     outbox::Sent,
     time::Tag,
 };
+use serde::{Deserialize, Serialize};
 use std::{
     ops::ControlFlow,
     sync::{Arc, Mutex},
 };
 
 /// The three transitions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Kind {
     /// δint.
     Internal,

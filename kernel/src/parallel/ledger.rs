@@ -12,10 +12,11 @@ use crate::{
     time::Tag,
     trace::{Kind, Transition},
 };
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// A transition or a fact.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Line {
     pub tag: Tag,
     pub model: u32,
@@ -47,6 +48,7 @@ pub(crate) struct Place {
 }
 
 /// Transitions of one worker or part, in the order in which it made them.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Ledger<M> {
     lines: Vec<Line>,
     /// As bags show them: with destination ports.
@@ -54,6 +56,7 @@ pub(crate) struct Ledger<M> {
     outputs: Vec<Sent<M>>,
     facts: Vec<Fact>,
     // Buffer.
+    #[serde(skip)]
     pieces: Vec<Slice>,
 }
 

@@ -57,7 +57,7 @@ mod worker;
 pub(crate) use partition::Deal;
 use serde::{Deserialize, Serialize};
 pub(crate) use windows::Apart;
-pub use windows::Weight;
+pub use windows::{LostRank, Ranks, Weight};
 
 /// How workers keep together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -151,6 +151,9 @@ pub struct Settings {
     /// one of 64, and end with an error when a model gives another result: it keeps state outside
     /// of its snapshot.
     pub probe: bool,
+    /// Whether conservative parts may go from cycle to cycle together where nothing between them has a delay;
+    /// otherwise the run is sequential, and over ranks it is refused.
+    pub in_step: bool,
     /// The caller's clock, in nanoseconds since anything: the kernel reads none of its own. With it
     /// the conservative executor finds out whether windows pay, and how long workers were busy is
     /// known; without, it counts what windows hold.
@@ -171,6 +174,7 @@ impl Default for Settings {
             memory: 2.0,
             patience: 16,
             probe: cfg!(debug_assertions),
+            in_step: true,
             clock: None,
         }
     }

@@ -6,7 +6,7 @@ use super::{
     partition::{Balance, Deal},
     telling::Telling,
     unit::{Clockwork, Unit},
-    windows::ranks,
+    windows::slots,
     worker::{MOST_SAMPLES, Tally, Worker, World},
 };
 use crate::{
@@ -86,7 +86,7 @@ impl<M: Message> Simulation<M> {
             return self.by_one(end);
         }
         if settings.method == Method::Conservative {
-            return self.run_in_windows(end, settings);
+            return self.by_windows(end, settings);
         }
         let mut statistics = Statistics::default();
         super::speculation::hush();
@@ -272,7 +272,7 @@ impl<M: Message> Simulation<M> {
         (by_model, part_of): (&[u32], &[Vec<u32>]),
         clocks: Vec<Clockwork>,
     ) {
-        let ranks = ranks(part_of, crew.len() as u32);
+        let ranks = slots(part_of, crew.len() as u32);
         for ((m, clock), &part) in (0..).zip(clocks).zip(by_model) {
             let worker = &mut crew[part as usize];
             let (kind, slot) = self.core.homes.of(m);

@@ -4,6 +4,7 @@
 //! Random networks of plain models are in the workspace's property tests.
 mod errors;
 mod migration;
+mod ranks;
 mod silent;
 mod soak;
 mod windows;
@@ -270,6 +271,7 @@ fn check(model: impl Fn() -> Coupled<i64>, stop: Option<i64>) -> Outcome {
             memory: [0.9, 0.0, 2.0][seed as usize / 5 % 3],
             patience: [16, 2][seed as usize / 7 % 2],
             batch: 64,
+            in_step: true,
             clock: None,
         };
         same(&settings);

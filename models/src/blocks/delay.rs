@@ -100,6 +100,9 @@ impl Atomic<Value> for DelayLine {
         }
         self.reschedule();
     }
+    fn lookahead(&self, _: u16) -> Duration {
+        Duration::from_ticks(self.delay)
+    }
     fn probe(&self, _: u16, elapsed: Duration) -> Option<Value> {
         let held = self.held.as_ref()?;
         Some(Value::Real(held.value(self.timer.at(elapsed), &self.timer)))

@@ -16,6 +16,7 @@ mod mosaik;
 mod new;
 mod options;
 mod policies;
+mod ranks;
 mod report;
 mod reproduce;
 mod run;
@@ -97,6 +98,8 @@ enum Command {
         /// Output directory of the run, or its checkpoint file.
         #[arg(value_name = "DIR|FILE")]
         from: PathBuf,
+        #[command(flatten)]
+        ranks: ranks::RankOptions,
     },
     /// Run every figure and table of the papers that this program implements.
     Reproduce(ReproduceOptions),
@@ -203,7 +206,7 @@ fn commands() -> ExitCode {
         Command::List { kind } => catalogue::list(&console, kind.as_deref()),
         Command::Schema => catalogue::schema(&console),
         Command::New { name, force } => new::write(&console, &name, force),
-        Command::Resume { from } => run::resume(&console, &from),
+        Command::Resume { from, ranks } => run::resume(&console, &from, &ranks),
         Command::Reproduce(options) => reproduce::reproduce(&console, &options),
         #[cfg(feature = "federation")]
         Command::Federation(command) => federation::federation(&console, &command),

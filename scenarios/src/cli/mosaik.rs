@@ -26,7 +26,7 @@ pub(super) struct MosaikOptions {
 pub(super) fn mosaik(console: &Console, options: &MosaikOptions) -> Done {
     let listen = options.listen.map(Address::Listen);
     let address = listen.or(options.address.clone().map(Address::Connect));
-    run::begin(console, &options.run, &mut |plan| {
+    run::begin(console, &options.run, None, &mut |plan| {
         let name = plan.name.clone();
         match plan.federate.as_mut().map(|f| &mut f.engine) {
             Some(Engine::Mosaik(_, at)) => {

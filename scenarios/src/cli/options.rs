@@ -1,5 +1,5 @@
 //! Options, as written and resolved.
-use super::report::Stop;
+use super::{ranks::RankOptions, report::Stop};
 use crate::{
     Overrides,
     output::{directory, trajectory::Format},
@@ -104,6 +104,8 @@ pub(super) struct RunOptions {
     /// Number of workers of a parallel executor [default: one per core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub workers: Option<u32>,
+    #[command(flatten)]
+    pub ranks: RankOptions,
     /// Write a timeline of what workers of a parallel executor do, for ui.perfetto.dev; for a program
     /// built with --features timeline.
     #[arg(long, value_name = "FILE.json")]

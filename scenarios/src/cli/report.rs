@@ -41,6 +41,9 @@ pub(super) enum Stop {
     Unequal,
     /// Ctrl-C; the object was printed already.
     Interrupted,
+    /// Another process has told why, and ended with this code.
+    #[cfg_attr(not(feature = "mpi"), expect(dead_code, reason = "of ranks"))]
+    Told(u8),
 }
 
 impl Stop {
@@ -69,6 +72,7 @@ impl Stop {
             Self::Usage(_) | Self::Scenario(_) => 2,
             Self::Failed { .. } | Self::Lost(_) => 3,
             Self::Interrupted => 130,
+            Self::Told(code) => *code,
         }
     }
 }
@@ -131,7 +135,7 @@ impl Console {
 
     /// Says why the command failed.
     pub(super) fn complain(&self, stop: &Stop) {
-        if let Stop::Interrupted | Stop::Unequal = stop {
+        if let Stop::Interrupted | Stop::Unequal | Stop::Told(_) = stop {
             return;
         }
         if let Stop::Different(count) = stop {
@@ -162,7 +166,11 @@ impl Console {
                     put(&mut err, &format!("results up to the error are in {dir}\n"));
                 }
             }
-            Stop::Different(_) | Stop::Unequal | Stop::Lost(_) | Stop::Interrupted => {}
+            Stop::Different(_)
+            | Stop::Unequal
+            | Stop::Lost(_)
+            | Stop::Interrupted
+            | Stop::Told(_) => {}
         }
     }
 }
@@ -192,7 +200,7 @@ impl Stop {
                 object["out"] = json!(results);
                 object["notes"] = json!(notes);
             }
-            Self::Different(_) | Self::Unequal | Self::Lost(_) => {}
+            Self::Different(_) | Self::Unequal | Self::Lost(_) | Self::Told(_) => {}
             Self::Interrupted => object["status"] = json!("interrupted"),
         }
         object

@@ -2,6 +2,7 @@
 use super::{
     Done, graph,
     options::RunOptions,
+    ranks::{self, RankOptions, Task},
     report::{Console, Stop, columns},
     verify::{self, verify},
 };
@@ -16,8 +17,12 @@ use crate::{
     plot::Pictures,
     result::{Line, Outcome as Found},
     run::{
-        Failure, Outcome, Progress, Report, Session, Settings, checkpoint::Checkpoint,
-        pulse::Pulse, ties, timeline::Timeline,
+        Failure, Outcome, Progress, Report, Session, Settings,
+        checkpoint::Checkpoint,
+        executor::{Company, Executor, Method},
+        pulse::Pulse,
+        ties,
+        timeline::Timeline,
     },
 };
 use indicatif::{ProgressBar, ProgressStyle};
@@ -31,18 +36,37 @@ use superdense_kernel::error::RunError;
 
 /// `superdense run FILE`.
 pub(super) fn run(console: &Console, options: &RunOptions) -> Done {
-    begin(console, options, &mut |_| Ok(()))
+    if options.ranks.hosts.is_some() {
+        ranks::refuse(options)?;
+        let read = || {
+            let settings = options.settings()?;
+            let mut plan = plan_of(&settings)?;
+            options.ranks.divide(&mut plan);
+            Ok((plan, settings, None))
+        };
+        let first =
+            |company, pulse| begin(console, options, Some((company, pulse)), &mut |_| Ok(()));
+        return ranks::run(console, &Task { ranks: &options.ranks, read: &read, first: &first });
+    }
+    begin(console, options, None, &mut |_| Ok(()))
 }
 
-/// A run of a plan that `complete` has completed.
+/// A run of a plan that `complete` has completed, perhaps as the first of some ranks.
 pub(super) fn begin(
     console: &Console,
     options: &RunOptions,
+    company: Option<(Company, Pulse)>,
     complete: &mut dyn FnMut(&mut Plan) -> Done,
 ) -> Done {
     let began = Instant::now();
-    let settings = options.settings()?;
+    let (company, pulse) = company.unzip();
+    let mut settings = options.settings()?;
     let mut plan = planned(options, &settings)?;
+    if let Some(company) = &company {
+        let workers = Some(company.ranks.ranks());
+        settings.executor = Executor { method: Method::Conservative, workers };
+        options.ranks.divide(&mut plan);
+    }
     complete(&mut plan)?;
     if settings.trajectory != Format::Csv && plan.plots.iter().any(|p| p.is_of_events(&plan)) {
         console.remark(
@@ -53,7 +77,7 @@ pub(super) fn begin(
     for warning in &plan.warnings {
         console.remark(&format!("warning: {warning}"));
     }
-    let pulse = Pulse::start();
+    let pulse = pulse.unwrap_or_else(Pulse::start);
     // Without a handler Ctrl-C ends the program at once, which a checkpoint outlives.
     let _ = pulse.on_interrupt();
     // Ends, and is complete, after the session whose workers it shows.
@@ -65,11 +89,11 @@ pub(super) fn begin(
         return verify(console, settings, options.tighten, &pulse);
     }
     let session = Session::start(plan, settings, pulse.clone()).map_err(Stop::before)?;
-    go(console, session.since(began), &pulse)
+    go(console, session.over(company).since(began), &pulse)
 }
 
 /// `superdense resume DIR|FILE`.
-pub(super) fn resume(console: &Console, from: &Path) -> Done {
+pub(super) fn resume(console: &Console, from: &Path, ranks: &RankOptions) -> Done {
     let is_dir = from.is_dir();
     let (file, dir) = match from.parent() {
         _ if is_dir => (from.join(CHECKPOINT), Some(from)),
@@ -93,19 +117,47 @@ pub(super) fn resume(console: &Console, from: &Path) -> Done {
         );
         return Err(Stop::usage(why));
     }
-    let began = Instant::now();
-    let checkpoint = Checkpoint::read(&file).map_err(Stop::before)?;
     // A directory may have been moved; a checkpoint may have been copied out of it.
     let beside = dir.filter(|d| is_dir || d.join("samples.csv").is_file());
+    if ranks.hosts.is_none() {
+        return go_on(console, (&file, beside), None);
+    }
+    let read = || {
+        let checkpoint = Checkpoint::read(&file).map_err(Stop::before)?;
+        let settings = checkpoint.settings.clone();
+        let mut plan = plan_of(&settings)?;
+        ranks.divide(&mut plan);
+        Ok((plan, settings, Some(checkpoint)))
+    };
+    let first = |company, pulse| go_on(console, (&file, beside), Some((company, pulse, ranks)));
+    ranks::run(console, &Task { ranks, read: &read, first: &first })
+}
+
+/// Goes on from a checkpoint, in a folder of results or in that which it names, perhaps as the first of some ranks.
+fn go_on(
+    console: &Console,
+    (file, beside): (&Path, Option<&Path>),
+    company: Option<(Company, Pulse, &RankOptions)>,
+) -> Done {
+    let began = Instant::now();
+    let checkpoint = Checkpoint::read(file).map_err(Stop::before)?;
     let out = beside.map_or_else(|| checkpoint.settings.out.clone(), Path::to_owned);
     let _held = out.is_dir().then(|| directory::hold(&out)).transpose()?;
-    let settings = Settings { out, ..checkpoint.settings.clone() };
-    let plan = plan_of(&settings)?;
-    let pulse = Pulse::start();
+    let mut settings = Settings { out, ..checkpoint.settings.clone() };
+    let mut plan = plan_of(&settings)?;
+    let mut pulse = None;
+    let company = company.map(|(company, of_ranks, ranks)| {
+        let workers = Some(company.ranks.ranks());
+        settings.executor = Executor { method: Method::Conservative, workers };
+        ranks.divide(&mut plan);
+        pulse = Some(of_ranks);
+        company
+    });
+    let pulse = pulse.unwrap_or_else(Pulse::start);
     let _ = pulse.on_interrupt();
     let session =
         Session::resume(checkpoint, plan, settings, pulse.clone()).map_err(Stop::before)?;
-    go(console, session.since(began), &pulse)
+    go(console, session.over(company).since(began), &pulse)
 }
 
 /// The plan, with the record that takes the place of its federation.

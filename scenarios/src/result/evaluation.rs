@@ -221,6 +221,11 @@ impl Evaluation {
         self.forget();
     }
 
+    /// Takes the notes of models, and forgets them: another process works through its own.
+    pub(crate) fn drop_notes(&self, sim: &mut Simulation<Value>) {
+        self.noting.iter().for_each(|&key| drop(sim.take_notes(key, None)));
+    }
+
     /// Works through one interval of a signal, if it is known.
     fn one(&mut self, s: usize, now: i64, end: bool) -> bool {
         let Cursor { at, places, .. } = &mut self.state.cursors[s];

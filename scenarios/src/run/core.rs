@@ -254,6 +254,7 @@ impl Run {
     pub(super) fn is_of_others(&self, failure: &Failure) -> bool {
         let place = match failure {
             Failure::Federation(_) => return true,
+            Failure::Run { error, .. } if matches!(**error, RunError::Ranks { .. }) => return true,
             Failure::Run { error, .. } => error.path(),
             _ => None,
         };
@@ -277,15 +278,16 @@ impl Run {
         let mut slice = (stop / SLICES).max(1);
         let mut reached = self.sim.clock();
         loop {
-            if self.pulse.interrupted() {
+            if self.driver.company.is_none() && self.pulse.interrupted() {
                 return Ok(None);
             }
             let Some(bound) = self.bound()? else { return Ok(None) };
             let due = self.next_sample();
             let limit = due.min(reached.saturating_add(slice)).min(stop).min(bound);
             let Some(limit) = self.wait(limit, pause)? else { return Ok(None) };
+            let Some(limit) = self.agree(limit)? else { return Ok(None) };
             let begun = Instant::now();
-            let ran = self.driver.run_through(&mut self.sim, limit);
+            let ran = self.driver.advance(&mut self.sim, limit);
             match ran.map_err(|e| self.failure(e))? {
                 Ended::Stopped(reason) if reason == PAUSE => {
                     self.pulse.take_pause();
@@ -321,6 +323,16 @@ impl Run {
                 pause(self)?;
             }
         }
+    }
+
+    /// The tick to which all ranks go, if there are any; nothing when one of them was interrupted.
+    fn agree(&mut self, limit: i64) -> Result<Option<i64>, Failure> {
+        if self.driver.company.is_none() {
+            return Ok(Some(limit));
+        }
+        let wanted = if self.pulse.interrupted() { i64::MIN } else { limit };
+        let agreed = self.driver.agree(wanted).map_err(|e| self.failure(e))?;
+        Ok((agreed > i64::MIN).then_some(agreed))
     }
 
     /// Waits for the wall time of the next instant at which something happens up to `limit`, and gives that instant;
@@ -377,7 +389,8 @@ impl Run {
     }
 
     fn sample(&mut self, at: i64) -> Result<(), Failure> {
-        if self.sampled == at {
+        if self.sampled == at || !self.driver.is_first() {
+            self.sampled = at;
             return Ok(());
         }
         let recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
@@ -390,8 +403,12 @@ impl Run {
     /// Hands on to the evaluation what is known by tick `now`.
     fn evaluate(&mut self, now: i64) {
         let mut recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(evaluation) = &mut recorder.evaluation {
-            evaluation.advance(&mut self.sim, now, false);
+        match &mut recorder.evaluation {
+            Some(evaluation) if self.driver.is_first() => {
+                evaluation.advance(&mut self.sim, now, false);
+            }
+            Some(evaluation) => evaluation.drop_notes(&mut self.sim),
+            None => {}
         }
     }
 

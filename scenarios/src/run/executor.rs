@@ -9,8 +9,9 @@ use superdense_kernel::{
     Ended, Simulation,
     error::RunError,
     message::Message,
-    parallel::{self, Partition, Settings, Statistics, Weight},
+    parallel::{self, Partition, Ranks, Settings, Statistics, Weight},
 };
+use superdense_models::signal::value::Value;
 
 /// How models are executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, clap::ValueEnum)]
@@ -129,9 +130,34 @@ impl Trial {
     }
 }
 
+/// The ranks of a run, of which this process is one.
+pub struct Company {
+    /// All of them.
+    pub ranks: Box<dyn Ranks + Send>,
+    /// Whether they may go from cycle to cycle together.
+    pub in_step: bool,
+}
+
+impl std::fmt::Debug for Company {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "rank {} of {}", self.ranks.rank(), self.ranks.ranks())
+    }
+}
+
+impl Company {
+    /// How the kernel divides models among ranks.
+    pub fn settings(partition: Partition, in_step: bool) -> Settings {
+        let clock = Some(nanoseconds as fn() -> u64);
+        let method = parallel::Method::Conservative;
+        Settings { method, partition, in_step, clock, ..Settings::default() }
+    }
+}
+
 /// Runs slices of a run under an executor; `auto` learns from each.
 #[derive(Debug, Default)]
 pub struct Driver {
+    /// The other ranks, if there are any.
+    pub company: Option<Company>,
     executor: Executor,
     partition: Partition,
     /// Last tick of the run.
@@ -153,6 +179,20 @@ impl Driver {
     /// The executor that was asked for.
     pub fn executor(&self) -> Executor {
         self.executor
+    }
+
+    /// Runs all cycles up to tick `limit`, together with other ranks if there are any.
+    ///
+    /// # Errors
+    /// As [`Simulation::run_through_ranks`].
+    pub fn advance(&mut self, sim: &mut Simulation<Value>, limit: i64) -> Result<Ended, RunError> {
+        let Some(Company { ranks, in_step }) = &mut self.company else {
+            return self.run_through(sim, limit);
+        };
+        let settings = Company::settings(self.partition.clone(), *in_step);
+        let (ended, part) = sim.run_through_ranks(limit, &settings, &mut **ranks)?;
+        self.statistics.add(&part);
+        Ok(ended)
     }
 
     /// Runs all cycles up to tick `limit`.
@@ -178,6 +218,22 @@ impl Driver {
             self.trials[place(method)].add(method, took, moved);
         }
         ended
+    }
+
+    /// The least tick of those that ranks want to go to.
+    ///
+    /// # Errors
+    /// When a rank is lost.
+    pub fn agree(&mut self, wanted: i64) -> Result<i64, RunError> {
+        match &mut self.company {
+            Some(company) => Ok(company.ranks.least(wanted)?),
+            None => Ok(wanted),
+        }
+    }
+
+    /// Whether this process writes the files: the only one, or the first rank.
+    pub fn is_first(&self) -> bool {
+        self.company.as_ref().is_none_or(|company| company.ranks.rank() == 0)
     }
 
     fn under<M: Message>(

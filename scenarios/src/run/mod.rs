@@ -12,6 +12,7 @@ pub mod executor;
 pub mod federation;
 pub mod memory;
 pub mod pulse;
+pub mod ranks;
 pub mod real_time;
 mod recorder;
 pub(crate) mod sampler;

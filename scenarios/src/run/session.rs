@@ -5,7 +5,7 @@ use super::{
     Failure, LISTED, Outcome, Report, Settings,
     checkpoint::{Checkpoint, Identity},
     core::{End, Run, build},
-    executor::Method,
+    executor::{Company, Method},
     pulse::Pulse,
     real_time::Control,
     recorder::{EVENTS, EVENTS_FILE},
@@ -138,6 +138,13 @@ impl Session {
     /// Changes the speed of a run that follows the wall clock, also while it goes on.
     pub fn control(&self) -> Option<Control> {
         self.run.pacer.as_ref().map(|pacer| pacer.control.clone())
+    }
+
+    /// The run over ranks, of which this is the first one.
+    #[must_use]
+    pub fn over(mut self, company: Option<Company>) -> Self {
+        self.run.driver.company = company;
+        self
     }
 
     /// The run with an earlier beginning: what was set up before it counts as its wall time.

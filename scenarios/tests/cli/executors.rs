@@ -175,3 +175,13 @@ fn a_timeline_has_one_track_per_worker() {
     // Each of them did something.
     assert!(workers.iter().all(|id| of("b", "batch").contains(id)));
 }
+
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn a_program_without_mpi_says_so() {
+    let dir = mixed("executors-no-mpi");
+    let output = superdense(&dir, "run mixed.toml --hosts localhost:2");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains("--features mpi") && err.contains("pip install mpich"), "{err}");
+}

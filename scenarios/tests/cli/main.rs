@@ -30,6 +30,8 @@ mod plots;
 mod policies;
 mod power_window;
 mod quantised;
+#[cfg(all(feature = "mpi", target_os = "linux"))]
+mod ranks;
 mod real_time;
 mod release;
 mod report;

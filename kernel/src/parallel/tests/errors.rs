@@ -46,13 +46,17 @@ kinds!(
     Settings,
     Panicked,
     Unrestored,
+    Undelayed,
+    Ranks,
 );
 
-/// Errors of calls that do not run a simulation.
+/// Errors of calls that do not run a simulation, or run it over ranks.
 const BY_CALLER: &[&str] = &[
     "Build",
     "Past",
     "Skipped",
+    "Undelayed",
+    "Ranks",
     "UnknownInput",
     "UnknownOutput",
     "UnknownModel",

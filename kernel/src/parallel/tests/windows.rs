@@ -55,7 +55,7 @@ impl Atomic<i64> for Bell {
     }
 }
 
-fn network(seed: u64) -> Coupled<i64> {
+pub(super) fn network(seed: u64) -> Coupled<i64> {
     let mut draws = Draws(seed);
     let mut top = Coupled::new();
     let count = 3 + draws.below(9) as usize;
@@ -173,22 +173,24 @@ impl Atomic<i64> for Liar {
     }
 }
 
+/// Two pipes, one of which breaks its promise.
+pub(super) fn deceived() -> Coupled<i64> {
+    let mut top = Coupled::new();
+    let pipe = |delay| Pipe { delay, now: 0, waiting: vec![(1, 1)] };
+    let honest = top.add("honest", pipe(10)).any();
+    let liar = top.add("liar", Liar(pipe(5))).any();
+    top.couple(honest.output(OUT), liar.input(IN));
+    top.couple(liar.output(OUT), honest.input(IN));
+    top
+}
+
 /// A unit that breaks its promise is found out and named, and the result is that of the sequential
 /// run.
 #[test]
 fn broken_promises_are_found_out() {
-    let model = || {
-        let mut top = Coupled::new();
-        let pipe = |delay| Pipe { delay, now: 0, waiting: vec![(1, 1)] };
-        let honest = top.add("honest", pipe(10)).any();
-        let liar = top.add("liar", Liar(pipe(5))).any();
-        top.couple(honest.output(OUT), liar.input(IN));
-        top.couple(liar.output(OUT), honest.input(IN));
-        top
-    };
     let settings = Settings { method: Method::Conservative, ..Settings::default() };
-    assert_eq!(outcome(model(), None, Some(&settings)), outcome(model(), None, None));
-    let did = statistics(model(), &settings);
+    assert_eq!(outcome(deceived(), None, Some(&settings)), outcome(deceived(), None, None));
+    let did = statistics(deceived(), &settings);
     assert_eq!(did.no_lookahead.as_deref(), Some("liar"), "{did:?}");
 }
 

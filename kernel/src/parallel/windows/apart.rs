@@ -1,5 +1,8 @@
 //! Models dealt out to parts, and back home.
-use super::{layout::Layout, part::Part};
+use super::{
+    layout::{Layout, Wire},
+    part::Part,
+};
 use crate::{
     checkpoint::SavedSimulation,
     event_list::EventList,
@@ -30,20 +33,24 @@ pub(crate) struct Apart<M: Message> {
     idle: Vec<(u32, Kinds<M>)>,
     /// By kind and slot.
     part_of: Vec<Vec<u32>>,
-    /// For whom it was made.
-    asked: (Vec<u32>, u32),
+    /// For whom it was made; over ranks, by which of them.
+    asked: (Vec<u32>, u32, Option<u32>),
     heard: (bool, Vec<bool>),
 }
 
 impl<M: Message> Apart<M> {
-    /// The one from the last time, or a new one.
+    /// The one from the last time, or a new one; over ranks, that of a `rank`.
     ///
     /// # Errors
     /// As [`Layout::of`].
-    pub(super) fn of(sim: &mut Simulation<M>, asked: &[u32], workers: u32) -> Result<Self, String> {
+    pub(super) fn of(
+        sim: &mut Simulation<M>,
+        asked: &[u32],
+        (workers, rank): (u32, Option<u32>),
+    ) -> Result<Self, Wire> {
         let heard = (!sim.core.observers.is_empty(), &sim.core.bus.heard);
         let fits = |apart: &Self| {
-            (&*apart.asked.0, apart.asked.1) == (asked, workers)
+            (&*apart.asked.0, apart.asked.1, apart.asked.2) == (asked, workers, rank)
                 && (apart.heard.0, &apart.heard.1) == heard
         };
         if let Some(apart) = sim.apart.take().filter(fits) {
@@ -51,12 +58,12 @@ impl<M: Message> Apart<M> {
         }
         let layout = Layout::of(sim, asked, workers)?;
         let part_of = sim.parts(&layout.parts);
-        let slots = ranks(&part_of, 2 * workers);
+        let slots = slots(&part_of, 2 * workers);
         let core = &sim.core;
         let mut parts = Vec::new();
         for number in 0..2 * workers {
             let models = layout.models(number);
-            if models.is_empty() {
+            if models.is_empty() || rank.is_some_and(|rank| !layout.is_of(number, rank)) {
                 continue;
             }
             let place = |&m: &u32| {
@@ -69,7 +76,7 @@ impl<M: Message> Apart<M> {
             part.core.meter = core.meter.as_ref().and_then(|meter| meter.fork());
             parts.push((number, Part::new(part, models, &layout, (heard.0, heard.1))));
         }
-        let (heard, asked) = ((heard.0, heard.1.clone()), (asked.to_vec(), workers));
+        let (heard, asked) = ((heard.0, heard.1.clone()), (asked.to_vec(), workers, rank));
         let (saved, reached, idle) = (None, 0, Vec::new());
         let work = [(); 2].map(|()| vec![0; 2 * workers as usize]);
         Ok(Self { layout, parts, saved, reached, work, idle, part_of, asked, heard })
@@ -164,7 +171,7 @@ impl<M: Message> Simulation<M> {
 }
 
 /// By kind and slot: the slot in the part's own slab.
-pub(in super::super) fn ranks(part_of: &[Vec<u32>], count: u32) -> Vec<Vec<u32>> {
+pub(in super::super) fn slots(part_of: &[Vec<u32>], count: u32) -> Vec<Vec<u32>> {
     let each = |parts: &Vec<u32>| {
         let mut counts = vec![0; count as usize];
         let rank = |&part: &u32| {

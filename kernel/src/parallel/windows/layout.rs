@@ -31,8 +31,19 @@ pub(super) struct Layout {
     pub edges: Vec<Edge>,
     /// The least delay of all that is told ahead; 0 for parts that go from cycle to cycle together.
     pub delay: i64,
-    /// A unit that promises no delay, because of which they do.
-    pub unpromised: Option<String>,
+    /// A wire without a delay, because of which they do.
+    pub undelayed: Option<Wire>,
+}
+
+/// A wire over which a message may pass without a promised delay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) struct Wire {
+    /// Path of the sender.
+    pub from: String,
+    /// Its output port.
+    pub port: u16,
+    /// Path of a receiver.
+    pub to: String,
 }
 
 /// Sets of models that have to stay together.
@@ -53,6 +64,31 @@ impl Clusters {
         let (a, b) = (self.of(a), self.of(b));
         self.0[a.max(b) as usize] = a.min(b);
     }
+
+    /// Parts for clusters of models that send something: equal numbers of models, in the order of their first ones. Others
+    /// stay where they were asked to be. Nothing if there is one cluster.
+    fn spread(&mut self, talks: &[bool], asked: &[u32], workers: u32) -> Option<Vec<u32>> {
+        let models = 0..asked.len() as u32;
+        let mut sizes = vec![0u64; asked.len()];
+        for m in models.clone().filter(|m| talks[*m as usize]) {
+            sizes[self.of(m) as usize] += 1;
+        }
+        if sizes.iter().filter(|size| **size > 0).count() < 2 {
+            return None;
+        }
+        let (all, mut before) = (sizes.iter().sum::<u64>(), 0);
+        let middle = |size: &u64| {
+            let middle = before + size / 2;
+            before += size;
+            (middle * u64::from(workers) / all) as u32
+        };
+        let parts: Vec<u32> = sizes.iter().map(middle).collect();
+        let place = |m: u32| match talks[m as usize] {
+            true => parts[self.of(m) as usize],
+            false => asked[m as usize],
+        };
+        Some(models.map(place).collect())
+    }
 }
 
 impl Layout {
@@ -60,17 +96,17 @@ impl Layout {
     /// nothing is left to divide, models are dealt out in turn.
     ///
     /// # Errors
-    /// The path of a unit that promises no delay, if some model makes silent steps then.
+    /// A wire without a delay, if some model makes silent steps then.
     pub(super) fn of<M: Message>(
         sim: &Simulation<M>,
         asked: &[u32],
         workers: u32,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Wire> {
         let network = &sim.core.network;
         let models = network.models;
         let talks: Vec<bool> = (0..models).map(|m| network.talks(m)).collect();
         let mut clusters = Clusters((0..models).collect());
-        let mut unpromised = None;
+        let mut undelayed = None;
         for m in 0..models {
             for (port, to) in network.wired(m) {
                 if promised(sim, m, port) > 0 {
@@ -80,7 +116,7 @@ impl Layout {
                     if other < models && talks[other as usize] {
                         clusters.join(m, other);
                         let apart = asked[m as usize] != asked[other as usize];
-                        unpromised = unpromised.or(apart.then_some(m));
+                        undelayed = undelayed.or(apart.then_some((m, port, other)));
                     }
                 });
             }
@@ -89,12 +125,17 @@ impl Layout {
         // Parts of models that send to nobody say nothing: these come last.
         let mut talking = (0..models as usize).filter(|&m| talks[m]).map(|m| parts[m]);
         let only = talking.next();
-        if let Some(m) = unpromised
+        if let Some((m, port, other)) = undelayed
             && talking.all(|part| Some(part) == only)
         {
-            let path = sim.core.path(m);
-            let silent = sim.slabs.may_be_silent();
-            return if silent { Err(path) } else { Ok(Self::in_step(sim, workers, path)) };
+            // The first models of clusters may have been asked to be in one part, and others of them elsewhere.
+            if let Some(spread) = clusters.spread(&talks, asked, workers) {
+                parts = spread;
+            } else {
+                let wire = Wire { from: sim.core.path(m), port, to: sim.core.path(other) };
+                let silent = sim.slabs.may_be_silent();
+                return if silent { Err(wire) } else { Ok(Self::in_step(sim, workers, wire)) };
+            }
         }
         let main = parts.clone();
         let mut sinks = Vec::new();
@@ -110,17 +151,33 @@ impl Layout {
             }
         }
         let delay = i64::MAX;
-        let mut this = Self { parts, workers, edges: Vec::new(), delay, unpromised: None };
+        let mut this = Self { parts, workers, edges: Vec::new(), delay, undelayed: None };
         this.find_edges(network, |m, port| promised(sim, m, port));
         Ok(this)
     }
 
     /// Models dealt out in turn: neighbours mostly move in the same cycles.
-    fn in_step<M: Message>(sim: &Simulation<M>, workers: u32, path: String) -> Self {
+    fn in_step<M: Message>(sim: &Simulation<M>, workers: u32, wire: Wire) -> Self {
         let parts = (0..sim.core.network.models).map(|m| m % workers).collect();
-        let mut this = Self { parts, workers, edges: Vec::new(), delay: 0, unpromised: Some(path) };
+        let mut this = Self { parts, workers, edges: Vec::new(), delay: 0, undelayed: Some(wire) };
         this.find_edges(&sim.core.network, |_, _| 0);
         this
+    }
+
+    /// Whether any part only listens.
+    pub(super) fn has_listeners(&self) -> bool {
+        self.parts.iter().any(|&part| part >= self.workers)
+    }
+
+    /// Whether a part is one of this worker's.
+    pub(super) fn is_of(&self, part: u32, worker: u32) -> bool {
+        part % self.workers == worker
+    }
+
+    /// The models of a worker, ascending.
+    pub(super) fn of_worker(&self, worker: u32) -> impl Iterator<Item = u32> {
+        let mine = move |(_, part): &(u32, &u32)| self.is_of(**part, worker);
+        (0..).zip(&self.parts).filter(mine).map(|(m, _)| m)
     }
 
     /// Whether parts go from cycle to cycle together, since they reach each other without delay.

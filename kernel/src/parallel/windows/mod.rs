@@ -34,15 +34,18 @@
 //! | `apart.rs` | models dealt out to parts, and back home |
 //! | `part.rs` | one part: going ahead, and a window |
 //! | `crew.rs` | threads, and the end of each window |
+//! | `ranks.rs`, `abroad.rs` | other processes with parts of the models, and what passes between them |
 //! | `weigh.rs` | what the next cycle weighs, for callers that choose an executor |
+mod abroad;
 mod apart;
 mod crew;
 mod layout;
 mod part;
+mod ranks;
 mod weigh;
 
 use super::{
-    Schedule, Settings, Statistics,
+    Migration, Schedule, Settings, Statistics,
     pace::{Lap, Pace},
     partition::Deal,
     telling::Telling,
@@ -50,15 +53,20 @@ use super::{
 };
 use crate::{
     checkpoint::SavedSimulation,
+    core::Halt,
     error::{CheckpointError, RunError},
     message::Message,
     simulation::{Ended, Simulation},
     time::Tag,
 };
+use abroad::{Abroad, Link, Others, Told, lend};
 pub(crate) use apart::Apart;
-pub(super) use apart::ranks;
+pub(super) use apart::slots;
 use crew::{Crew, Ending, Leader};
+use layout::{Layout, Wire};
 pub(super) use part::Done;
+pub use ranks::{LostRank, Ranks};
+use serde::{Serialize, de::DeserializeOwned};
 use std::{
     ops::ControlFlow,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -76,11 +84,106 @@ const AT_LEAST: u64 = 1 << 14;
 /// The models by parts, the tracks of the workers, and the state of all.
 type SavedParts<M> = (Apart<M>, Vec<Track>, SavedSimulation<M>);
 
-impl<M: Message> Simulation<M> {
-    pub(super) fn run_in_windows(
+impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
+    /// Like [`Simulation::run_through`], together with other processes, each of which has built the same simulation
+    /// and makes the same calls: each one runs a part of the models, in windows as long as the declared minimum
+    /// delays between these parts. Afterwards every rank has the state of all models, and the result is that of the
+    /// sequential run, byte for byte.
+    ///
+    /// Only on the first rank observers hear of everything; on the others they are to want the same. `settings.workers`
+    /// and `settings.migration` have no meaning here. A flag of [`halt_on`](Simulation::halt_on) is looked at when a
+    /// window ends, on all ranks.
+    ///
+    /// # Errors
+    /// As [`Simulation::run_through`], on all ranks alike; [`RunError::Undelayed`] where a wire between
+    /// parts has no delay, unless parts may go `in_step`, from cycle to cycle; a unit whose state cannot be saved;
+    /// [`RunError::Ranks`] when a rank is lost.
+    pub fn run_through_ranks(
         &mut self,
         end: i64,
         settings: &Settings,
+        ranks: &mut dyn Ranks,
+    ) -> Result<(Ended, Statistics), RunError> {
+        let settings =
+            Settings { workers: ranks.ranks(), migration: Migration::Never, ..settings.clone() };
+        if settings.workers <= 1 {
+            return Ok((self.run_through(end)?, Statistics::default()));
+        }
+        let halt = self.core.halt.take();
+        let ended = self.guarded(|this| this.over_ranks(end, &settings, (ranks, &halt)));
+        self.core.halt = halt;
+        ended
+    }
+
+    /// Whether so many ranks can share the models: each can be saved, and there are delays between parts.
+    ///
+    /// # Errors
+    /// What stands in the way, as [`run_through_ranks`](Simulation::run_through_ranks) has it.
+    pub fn fits_ranks(&mut self, settings: &Settings, ranks: u32) -> Result<(), RunError> {
+        let settings = Settings { workers: ranks, migration: Migration::Never, ..settings.clone() };
+        for m in 0..self.core.keys.len() as u32 {
+            let (kind, slot) = self.core.homes.of(m);
+            if let Err(why) = self.slabs.kinds[kind as usize].to_bytes(slot) {
+                return Err(self.unsaved(self.core.path(m), &why.to_string()));
+            }
+        }
+        if ranks < 2 {
+            return Ok(());
+        }
+        let parts = self.saved_parts(&settings, false, Some(0));
+        parts.map(drop).map_err(|obstacle| self.barred(obstacle))
+    }
+
+    fn over_ranks(
+        &mut self,
+        end: i64,
+        settings: &Settings,
+        (ranks, halt): (&mut dyn Ranks, &Halt),
+    ) -> Result<(Ended, Statistics), RunError> {
+        let mut link = Link::new(ranks, halt);
+        let ended = self.run_in_windows(end, settings, Some(&mut link));
+        if let Err(error) = &ended {
+            self.failed.get_or_insert_with(|| error.clone());
+        }
+        ended
+    }
+}
+
+/// A saved state, and the last tag that observers were told of since.
+type SavedAt<'a, M> = (&'a SavedSimulation<M>, Option<Tag>);
+
+/// Why models do not go in windows.
+enum Obstacle {
+    /// A wire without a delay.
+    Undelayed(Wire),
+    /// A model whose state cannot be saved, and why.
+    Unsaved(String, String),
+}
+
+impl Obstacle {
+    /// The model that stands in the way.
+    fn path(self) -> String {
+        match self {
+            Self::Undelayed(wire) => wire.from,
+            Self::Unsaved(path, _) => path,
+        }
+    }
+}
+
+impl<M: Message> Simulation<M> {
+    pub(super) fn by_windows(
+        &mut self,
+        end: i64,
+        settings: &Settings,
+    ) -> Result<(Ended, Statistics), RunError> {
+        self.run_in_windows(end, settings, None)
+    }
+
+    fn run_in_windows(
+        &mut self,
+        end: i64,
+        settings: &Settings,
+        mut others: Others<'_, M>,
     ) -> Result<(Ended, Statistics), RunError> {
         let mut statistics = Statistics::default();
         super::speculation::hush();
@@ -100,22 +203,27 @@ impl<M: Message> Simulation<M> {
                 let Some(tag) = self.next_within(end)? else { break };
                 self.cycle(tag)?;
                 statistics.sequential_cycles += 1;
+                self.agree(lend(&mut others), None)?;
                 continue;
             }
-            let (mut apart, tracks, saved) = match self.saved_parts(settings, middle) {
+            let rank = others.as_ref().map(|others| others.rank());
+            let (mut apart, tracks, saved) = match self.saved_parts(settings, middle, rank) {
                 Ok(Some(all)) => all,
                 Ok(None) => continue,
-                Err(path) => {
-                    statistics.no_lookahead = Some(path);
+                Err(obstacle) if rank.is_some() => return Err(self.barred(obstacle)),
+                Err(obstacle) => {
+                    statistics.no_lookahead = Some(obstacle.path());
                     break;
                 }
             };
-            statistics.no_lookahead = apart.layout.unpromised.clone();
+            let undelayed = apart.layout.undelayed.as_ref();
+            statistics.no_lookahead = undelayed.map(|wire| wire.from.clone());
             let (since, start) = (self.core.now.ticks, pace.now());
             let before = statistics.committed;
             let enough = AT_LEAST.max(stretch * self.core.keys.len() as u64);
+            let how = (settings, tracks, lend(&mut others));
             let windows = ((limit, enough), &mut apart);
-            let (ending, told) = self.windows(windows, (settings, tracks), &pace, &mut statistics);
+            let (ending, told) = self.windows(windows, how, &pace, &mut statistics)?;
             stretch = if ending.is_planned() { MOST.min(2 * stretch) } else { FIRST };
             let transitions = statistics.committed - before;
             if ending.is_planned() {
@@ -125,27 +233,52 @@ impl<M: Message> Simulation<M> {
                 let lap = Lap { transitions, nanoseconds: pace.now() - start };
                 let run = ((since, lap), &mut pace, &mut statistics);
                 match self.after_window(ending, (limit, end), run)? {
-                    ControlFlow::Continue(()) => continue,
+                    ControlFlow::Continue(()) => self.agree(lend(&mut others), None)?,
                     ControlFlow::Break(None) => break,
                     ControlFlow::Break(Some(ended)) => return Ok((ended, statistics)),
                 }
+                continue;
             }
-            self.again(&saved, told)?;
-            match ending {
-                Ending::Stopped(reason) => self.core.stop = Some(reason),
-                Ending::Broken(model) => {
-                    statistics.no_lookahead = Some(self.core.path(model));
-                    break;
-                }
-                _ => {
-                    let before = self.core.counts.cycles;
-                    self.sequentially(apart.reached.min(end), alone, end)?;
-                    statistics.sequential_cycles += self.core.counts.cycles - before;
-                    alone = (2 * alone).min(1 << 20);
-                }
+            let again = ((&saved, told), (apart.reached.min(end), end), rank);
+            if self.after_fault(ending, again, &mut alone, &mut statistics)?.is_break() {
+                break;
             }
+            self.agree(lend(&mut others), Some(&saved))?;
         }
         Ok((self.run_through(end)?, statistics))
+    }
+
+    /// Goes on after a window that did not end as planned, from the state before: by the sequential executor for a
+    /// while, or to the end if a model did not keep its promise; breaks if the caller is to do that.
+    fn after_fault(
+        &mut self,
+        ending: Ending,
+        (state, (reached, end), rank): (SavedAt<'_, M>, (i64, i64), Option<u32>),
+        alone: &mut u64,
+        statistics: &mut Statistics,
+    ) -> Result<ControlFlow<()>, RunError> {
+        let (saved, told) = state;
+        self.again(saved, told)?;
+        match ending {
+            // The state is now that of which observers know.
+            Ending::Lost(lost) => return Err(lost.into()),
+            Ending::Stopped(reason) => self.core.stop = Some(reason),
+            Ending::Broken(model) => {
+                statistics.no_lookahead = Some(self.core.path(model));
+                if rank.is_none() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                // All ranks are to come to the same end, also if an observer of one stops the run.
+                self.sequentially(end, 0, end)?;
+            }
+            _ => {
+                let before = self.core.counts.cycles;
+                self.sequentially(reached, *alone, end)?;
+                statistics.sequential_cycles += self.core.counts.cycles - before;
+                *alone = (2 * *alone).min(1 << 20);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Goes on after a window that ended as planned: breaks at the end of the run, or with the reason for which
@@ -166,32 +299,47 @@ impl<M: Message> Simulation<M> {
                     return Ok(ControlFlow::Break(Some(ended)));
                 }
             }
+            Ending::Halted(reason) => self.core.stop = Some(reason),
             _ => {}
         }
         Ok(ControlFlow::Continue(()))
     }
 
     /// The models by parts, and their saved state; nothing in the middle of an instant, unless parts go in
-    /// step. The error is the path of a model that makes no promise, or that cannot be saved.
+    /// step.
     fn saved_parts(
         &mut self,
         settings: &Settings,
         middle: bool,
-    ) -> Result<Option<SavedParts<M>>, String> {
+        rank: Option<u32>,
+    ) -> Result<Option<SavedParts<M>>, Obstacle> {
         let (network, keys) = (&self.core.network, &self.core.keys);
         let deal = Deal::of(self.deal.take(), settings, keys, network);
         let tracks = deal.tracks.clone();
-        let apart = Apart::of(self, &deal.parts, settings.workers.max(1));
+        let apart = Apart::of(self, &deal.parts, (settings.workers.max(1), rank));
         self.deal = Some(deal);
-        let mut apart = apart?;
+        let mut apart = apart.map_err(Obstacle::Undelayed)?;
+        if let Some(wire) = apart.layout.undelayed.as_ref().filter(|_| !settings.in_step) {
+            return Err(Obstacle::Undelayed(wire.clone()));
+        }
         if middle && !apart.layout.is_in_step() {
             self.apart = Some(apart);
             return Ok(None);
         }
         match self.save_again(apart.saved.take()) {
             Ok(saved) => Ok(Some((apart, tracks, saved))),
-            Err(CheckpointError::Unit { path, .. }) => Err(path),
-            Err(other) => Err(other.to_string()),
+            Err(CheckpointError::Unit { path, source }) => {
+                Err(Obstacle::Unsaved(path, source.to_string()))
+            }
+            Err(other) => Err(Obstacle::Unsaved(other.to_string(), String::new())),
+        }
+    }
+
+    /// The error of a run over ranks that cannot go in windows.
+    fn barred(&self, obstacle: Obstacle) -> RunError {
+        match obstacle {
+            Obstacle::Undelayed(Wire { from, port, to }) => RunError::Undelayed { from, port, to },
+            Obstacle::Unsaved(path, why) => self.unsaved(path, &why),
         }
     }
 
@@ -254,42 +402,58 @@ impl<M: Message> Simulation<M> {
 
     /// Windows up to a tick or so many transitions; why they ended, and the last tag that observers know of. Unless
     /// that was as planned, only models are where they were, and all else is to be restored.
+    ///
+    /// # Errors
+    /// When a rank is lost, or a model cannot be told to the others.
     fn windows(
         &mut self,
         (upto, apart): ((i64, u64), &mut Apart<M>),
-        (settings, tracks): (&Settings, Vec<Track>),
+        (settings, tracks, mut others): (&Settings, Vec<Track>, Others<'_, M>),
         pace: &Pace,
         statistics: &mut Statistics,
-    ) -> (Ending, Option<Tag>) {
+    ) -> Result<(Ending, Option<Tag>), RunError> {
         let live_state_bytes = self.live_bytes();
         self.deal_out(apart);
         let mut observers = std::mem::take(&mut self.core.observers);
-        let judged = settings.schedule == Schedule::Threads;
+        let judged = settings.schedule == Schedule::Threads && others.is_none();
         let telling = Telling::new(&self.core, &mut observers, self.ran);
         let parts = std::mem::take(&mut apart.parts).into_iter();
         let workers = apart.layout.workers;
+        let leader = Leader::new(telling, pace.trial(judged), upto, others.is_some());
         let crew = Crew {
             layout: &apart.layout,
             parts: parts.map(|(n, part)| (n, Mutex::new(part))).collect(),
             mail: (0..2 * workers).map(|_| Mutex::default()).collect(),
-            leader: Mutex::new(Leader::new(telling, pace.trial(judged), upto)),
+            leader: Mutex::new(leader),
             tracks,
+            late: apart.layout.has_listeners(),
         };
         let start = pace.now();
         // Models come home also when an observer panics.
-        let ending = catch_unwind(AssertUnwindSafe(|| crew.work(settings)));
+        let ending = catch_unwind(AssertUnwindSafe(|| crew.work(settings, lend(&mut others))));
         let elapsed = pace.now() - start;
         let Crew { parts, leader, .. } = crew;
         let leader = leader.into_inner().unwrap_or_else(PoisonError::into_inner);
         let Leader { telling, windows, empty, length, goal, .. } = leader;
-        let Telling { counts, now, ran, .. } = telling;
+        let Telling { counts, now, ran, stop, .. } = telling;
+        let mut told = Told { now, ran, counts, stop, work: Default::default() };
         apart.parts = parts
             .into_iter()
             .map(|(n, part)| (n, part.into_inner().unwrap_or_else(PoisonError::into_inner)))
             .collect();
         apart.reached = goal.ticks;
-        let (executed, busy) = apart.take_work(settings.clock.is_some());
-        let planned = ending.as_ref().is_ok_and(Ending::is_planned);
+        told.work = apart.take_work(settings.clock.is_some()).into();
+        self.core.observers = observers;
+        self.come_together(apart);
+        let mut ending = ending.unwrap_or_else(|panic| {
+            self.core.now = told.now;
+            resume_unwind(panic)
+        });
+        if let Some(abroad) = others {
+            ending = self.gather(abroad, &apart.layout, ending, &mut told)?;
+        }
+        let Told { now, ran, counts, work: [executed, busy], .. } = told;
+        let planned = ending.is_planned();
         statistics.add(&Statistics {
             committed: if planned { counts.transitions() } else { 0 },
             rolled_back: if planned { 0 } else { executed.iter().sum() },
@@ -303,19 +467,34 @@ impl<M: Message> Simulation<M> {
             window: length,
             ..Statistics::default()
         });
-        self.core.observers = observers;
-        self.come_together(apart);
-        let ending = ending.unwrap_or_else(|panic| {
-            self.core.now = now;
-            resume_unwind(panic)
-        });
         if planned {
             self.core.now = now;
             self.core.counts.add(counts);
             self.ran = ran;
             self.floor = self.floor.max(if ran { now.ticks } else { self.floor });
         }
-        (ending, ran.then_some(now))
+        Ok((ending, ran.then_some(now)))
+    }
+
+    /// Models of other ranks come home after windows, if these ended as planned; how they ended for all.
+    fn gather(
+        &mut self,
+        abroad: &mut dyn Abroad<M>,
+        layout: &Layout,
+        ending: Ending,
+        told: &mut Told,
+    ) -> Result<Ending, RunError> {
+        if let Ending::Lost(_) = ending {
+            return Ok(ending);
+        }
+        match self.meet(abroad, layout, told, ending.is_planned()) {
+            Err(RunError::Ranks { why }) => return Ok(Ending::Lost(LostRank { why })),
+            met => met?,
+        }
+        Ok(match told.stop.take() {
+            Some(reason) if ending.is_planned() => Ending::Stopped(reason),
+            _ => ending,
+        })
     }
 
     /// The size of the states of all models, without what they own on the heap.

@@ -16,6 +16,7 @@ use crate::{
     time::Tag,
     trace::{Kind, Observer, Site, Transition, Verdict},
 };
+use serde::{Deserialize, Serialize};
 use slotmap::SecondaryMap;
 use std::{
     ops::ControlFlow,
@@ -23,7 +24,7 @@ use std::{
 };
 
 /// A message on its way to another part.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Letter<M> {
     pub tag: Tag,
     pub sent: Envelope<M>,
@@ -87,6 +88,7 @@ enum Leave {
 }
 
 /// Results of a part in a window; lists are emptied by those who read them.
+#[derive(Serialize, Deserialize)]
 pub(in super::super) struct Done<M> {
     pub counts: Counts,
     /// Of cycles in which models of its own were imminent, ascending: in all others what came over
