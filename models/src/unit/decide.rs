@@ -214,7 +214,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             return changed;
         }
         if !at.start
-            && let Some(side) = self.stands(k, at)
+            && let Some(side) = self.stands(k, at, known)
         {
             return self.set_side(k, side);
         }
@@ -232,6 +232,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Puts relation `k` on this side, which may begin at the start on the end of the one before; gives whether that is
     /// another one.
+    #[inline]
     fn turn_to(&mut self, k: usize, at: Instant, (side, before): (f64, Option<f64>)) -> bool {
         self.state.starting.retain(|(relation, _)| usize::from(*relation) != k);
         if let Some(before) = before.filter(|before| at.start && *before != side) {
@@ -311,6 +312,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// Whether relation `k` was at rest on zero: one that was not active has no side.
+    #[inline]
     fn rests(&self, k: usize) -> bool {
         let (relation, prior) = (&self.readers.relations[k], &self.scratch.prior);
         let on_zero = relation.kind == Kind::Sign && self.side(k) == 0.0;
@@ -383,7 +385,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// The side of relation `k`, if it is another one, where it stands on its threshold, or on a whole number:
     /// nothing moves its indicator any more, also where it came there at the very tick at which it was stopped.
     /// An equilibrium that is only approached moves by as much as its states may be off.
-    fn stands(&mut self, k: usize, at: Instant) -> Option<f64> {
+    fn stands(&mut self, k: usize, at: Instant, known: &mut Known) -> Option<f64> {
         let Relation { kind, role, sliding, .. } = &self.readers.relations[k];
         let (value, error) = self.scratch.indicators[k];
         let (end, before) = match *kind {
@@ -391,11 +393,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             Kind::Floor => (value.round(), false),
         };
         // Beyond by no more than its error, and stopped there, it has come to its threshold; so has one that flipped.
-        let rounded = before || self.scratch.flipped.contains(&(k as u16));
-        let stands = self.rests(k) && !self.has_changed(k);
-        let ends = stands
-            || end != self.side(k) && (value == end || rounded && (value - end).abs() <= error);
-        if *role != Role::Searched || sliding.is_some() || !ends {
+        let near = (value - end).abs() <= error && end != self.side(k);
+        let ends = near && (value == end || before || self.scratch.flipped.contains(&(k as u16)))
+            || self.rests(k) && !self.has_changed(k);
+        // As a rule the slope tells.
+        let searched = *role == Role::Searched && sliding.is_none();
+        if !searched || !ends || self.heading(k, at, known) != 0.0 {
             return None;
         }
         let side = self.scene.dims.first_side() + k;
@@ -426,8 +429,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.doubt(at);
         self.update_indicators();
         let mut all = 0..self.readers.relations.len();
-        let comes =
-            |unit: &mut Self, k| unit.stands(k, at).is_some_and(|side| side != unit.side(k));
+        let comes = |unit: &mut Self, k| {
+            unit.stands(k, at, &mut Known::Nothing).is_some_and(|side| side != unit.side(k))
+        };
         all.any(|k| self.is_active(k) && (comes(self, k) || self.lies_beyond(k)))
     }
 

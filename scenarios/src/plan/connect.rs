@@ -203,6 +203,31 @@ pub(super) fn fits(
     Some(())
 }
 
+/// The child and the port of a selector; one that reaches into a group is refused, with what `help` says of the group.
+pub(super) fn child_and_port<'a>(
+    selector: &'a Selector,
+    session: &Session,
+    help: impl Fn(&str) -> String,
+) -> Option<(&'a Step, &'a Step)> {
+    if let [child, port] = selector.steps.as_slice() {
+        return Some((child, port));
+    }
+    let first = &selector.steps[0].name.value;
+    let message = format!("this reaches into the group `{first}`");
+    session.report(Mistake::new("reach-inside", &selector.span, message).help(help(first)));
+    None
+}
+
+/// The child and the connector that a selector names.
+pub(super) fn child_and_connector<'a>(
+    selector: &'a Selector,
+    session: &Session,
+) -> Option<(&'a Step, &'a Step)> {
+    child_and_port(selector, session, |inner| {
+        format!("give the template of `{inner}` a connector: connectors = {{ p = \"unit.p\" }}")
+    })
+}
+
 /// The ports that a selector names, and whether it names many.
 pub(super) fn ends(
     tree: &Tree,
@@ -213,14 +238,10 @@ pub(super) fn ends(
 ) -> Option<(Vec<End>, bool)> {
     let session = eval.session;
     let g = &tree.groups[group as usize];
-    let [step, port] = selector.steps.as_slice() else {
-        let first = &selector.steps[0].name.value;
-        let message = format!("this reaches into the group `{first}`");
-        let help =
-            format!("give the template of `{first}` an input or output for it, and connect that");
-        session.report(Mistake::new("reach-inside", &selector.span, message).help(help));
-        return None;
+    let reach = |inner: &str| {
+        format!("give the template of `{inner}` an input or output for it, and connect that")
     };
+    let (step, port) = child_and_port(selector, session, reach)?;
     let (child_at, members) = members(g, step, eval)?;
     let child = &g.children[child_at as usize];
     let mut out = Vec::new();

@@ -148,13 +148,7 @@ impl Solver {
         }
         let t_stop = self.options.limit(self.start, t, t_stop);
         let info = match self.method {
-            Method::Rk45 | Method::Rk23 | Method::Rodas => {
-                if t == self.start {
-                    self.sizes.clear();
-                    self.note_sizes();
-                }
-                self.controlled(system, t_stop)
-            }
+            Method::Rk45 | Method::Rk23 | Method::Rodas => self.controlled(system, t_stop),
             Method::Rk4(h) | Method::Euler(h) => {
                 self.note_sizes();
                 self.fixed(system, h, t_stop)
@@ -171,7 +165,7 @@ impl Solver {
         info
     }
 
-    /// Notes how large the states are: what is left of them later on has their rounding.
+    /// Notes how large the states are, from which steps begin that have no known error but rounding.
     fn note_sizes(&mut self) {
         self.sizes.resize(self.x.len(), 0.0);
         self.sizes.iter_mut().zip(&self.x).for_each(|(size, x)| *size = size.max(x.abs()));
@@ -223,9 +217,10 @@ impl Solver {
     pub fn error_at(&self, t: f64, i: usize, x: f64) -> f64 {
         let e = t - self.path.start();
         let terms = self.path.row(i).iter().rev().fold(0.0, |sum, c| sum * e.abs() + c.abs());
-        let size = self.sizes.get(i).copied().unwrap_or(0.0);
-        let rounding = f64::EPSILON * terms.max(x.abs()).max(size);
+        let rounding = f64::EPSILON * terms.max(x.abs());
         if self.error == 0.0 && self.largest == 0.0 {
+            let size = self.sizes.get(i).copied().unwrap_or(0.0);
+            let rounding = rounding.max(f64::EPSILON * size);
             // Of fixed steps, whose errors nobody knows, the rounding adds up.
             let steps = self.method.own_step().map_or(0.0, |h| (t - self.start).max(0.0) / h);
             return rounding * (1.0 + steps);

@@ -105,15 +105,7 @@ fn has_bonds(tree: &Tree, group: u32, selector: &Selector) -> bool {
 fn of(tree: &Tree, group: u32, selector: &Selector, eval: &Evaluator<'_>) -> Option<Vec<Found>> {
     let session = eval.session;
     let g = &tree.groups[group as usize];
-    let [step, port] = selector.steps.as_slice() else {
-        let first = &selector.steps[0].name.value;
-        let message = format!("this reaches into the group `{first}`");
-        let help = format!(
-            "give the template of `{first}` a connector: connectors = {{ p = \"unit.p\" }}"
-        );
-        session.report(Mistake::new("reach-inside", &selector.span, message).help(help));
-        return None;
-    };
+    let (step, port) = connect::child_and_connector(selector, session)?;
     let (at, members) = connect::members(g, step, eval)?;
     let child = &g.children[at as usize];
     let wanted = &port.name.value;

@@ -113,15 +113,7 @@ fn domain(tree: &Tree, (part, name): &Pin) -> String {
 fn of(tree: &Tree, group: u32, selector: &Selector, eval: &Evaluator<'_>) -> Option<Vec<Pin>> {
     let session = eval.session;
     let g = &tree.groups[group as usize];
-    let [step, port] = selector.steps.as_slice() else {
-        let first = &selector.steps[0].name.value;
-        let message = format!("this reaches into the group `{first}`");
-        let help = format!(
-            "give the template of `{first}` a connector: connectors = {{ p = \"unit.p\" }}"
-        );
-        session.report(Mistake::new("reach-inside", &selector.span, message).help(help));
-        return None;
-    };
+    let (step, port) = connect::child_and_connector(selector, session)?;
     let (child, members) = connect::members(g, step, eval)?;
     let child = &g.children[child as usize];
     let mut all = Vec::new();
