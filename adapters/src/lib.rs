@@ -16,3 +16,5 @@ pub mod mpi;
 pub mod parquet;
 #[cfg(any(feature = "fmi", feature = "helics", feature = "mosaik"))]
 mod process;
+#[cfg(any(feature = "helics", feature = "mpi"))]
+mod symbols;

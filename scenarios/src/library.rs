@@ -100,7 +100,7 @@ mod tests {
         for folder in ["library/argesim", "library/papers", "library/ses", "parts", "expected"] {
             for entry in fs::read_dir(package.join(folder)).unwrap().flatten() {
                 let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
-                // What is embedded beside the tables.
+                // The index is embedded beside the tables.
                 let index = name == "expected/index.toml" && INDEX.contains("[[");
                 let known = index || SCENARIOS.iter().chain(EXPECTED).any(|f| f.0 == name);
                 assert!(known || entry.path().is_dir(), "{name} is not embedded");

@@ -34,7 +34,7 @@ pub(super) struct RankOptions {
     /// Which units share a rank, in place of the file's `partition`.
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(PARTITIONS), requires = "hosts")]
     pub partition: Option<String>,
-    /// What this process is, and the library of MPI.
+    /// The part of this process in the run, and the library of MPI.
     #[arg(long, hide = true, requires = "hosts")]
     pub as_rank: Option<String>,
 }
@@ -145,7 +145,7 @@ mod over_mpi {
         checked.map_err(|failure| Stop::usage(failure.to_string()))?;
         let pulse = Pulse::default();
         let _ = pulse.on_interrupt();
-        let command = command(&format!("{GUARD}{}", mpi.library.display()));
+        let command = command(&format!("{GUARD}{}", mpi.file.display()));
         let launched = Launch::start(&mpi, &hosts, &command).map_err(Stop::usage)?;
         match launched.wait(&|| pulse.interrupted()) {
             End::Told(0) => Ok(()),

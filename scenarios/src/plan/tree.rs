@@ -33,6 +33,20 @@ pub(super) struct Child {
     pub span: Span,
 }
 
+impl Child {
+    /// A unit that the plan adds, for what stands at `span`.
+    pub(super) fn added(name: &str, unit: u32, span: &Span) -> Self {
+        Self {
+            name: name.into(),
+            array: false,
+            members: vec![Body::Unit(unit)],
+            wrong: false,
+            unconnected: true,
+            span: span.clone(),
+        }
+    }
+}
+
 /// A port of a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct End {

@@ -1,4 +1,5 @@
 //! The functions of libhelics that a federate needs, by name; all of them must be there.
+use crate::symbols::table;
 use libloading::Library;
 use std::ffi::{c_char, c_int, c_void};
 
@@ -23,32 +24,7 @@ type PutMany<T> = unsafe extern "C" fn(Raw, *const T, c_int, Fault);
 type Get<T> = unsafe extern "C" fn(Raw, Fault) -> T;
 type GetMany<T> = unsafe extern "C" fn(Raw, *mut T, c_int, *mut c_int, Fault);
 
-macro_rules! table {
-    ($($field:ident: $symbol:literal => $ty:ty;)*) => {
-        /// The functions.
-        pub(super) struct Table {
-            $(pub(super) $field: $ty,)*
-        }
-        impl Table {
-            /// Finds the functions.
-            ///
-            /// # Errors
-            /// The name of one that is missing.
-            pub(super) fn find(library: &Library) -> Result<Self, &'static str> {
-                $(
-                    // SAFETY: the symbol has this type in `helics.h`; the pointer is kept beside a library
-                    // that is never unloaded.
-                    let $field = *unsafe {
-                        library.get::<$ty>(concat!($symbol, "\0").as_bytes())
-                    }
-                    .map_err(|_| $symbol)?;
-                )*
-                Ok(Self { $($field,)* })
-            }
-        }
-    };
-}
-
+// The types are those of `helics.h`.
 table! {
     version: "helicsGetVersion" => unsafe extern "C" fn() -> Name;
     core_available: "helicsIsCoreTypeAvailable" => unsafe extern "C" fn(Name) -> c_int;

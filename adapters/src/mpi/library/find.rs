@@ -69,7 +69,7 @@ pub enum LibraryError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installed {
     /// Its library, as the loader takes it.
-    pub library: PathBuf,
+    pub file: PathBuf,
     /// Its `mpiexec`.
     pub starter: PathBuf,
 }
@@ -102,7 +102,7 @@ impl Installed {
 
     fn both(library: PathBuf, starter: Option<PathBuf>) -> Result<Self, LibraryError> {
         match starter {
-            Some(starter) => Ok(Self { library, starter }),
+            Some(starter) => Ok(Self { file: library, starter }),
             None => Err(LibraryError::NoStarter { path: library.display().to_string() }),
         }
     }

@@ -1,4 +1,5 @@
 //! The functions of MPI that ranks need, by name; all of them must be there.
+use crate::symbols::table;
 use libloading::Library;
 use std::ffi::{c_char, c_int, c_void};
 
@@ -47,32 +48,7 @@ type Reduce = unsafe extern "C" fn(
     *mut Handle,
 ) -> c_int;
 
-macro_rules! table {
-    ($($field:ident: $symbol:literal => $ty:ty;)*) => {
-        /// The functions.
-        pub(super) struct Table {
-            $(pub(super) $field: $ty,)*
-        }
-        impl Table {
-            /// Finds the functions.
-            ///
-            /// # Errors
-            /// The name of one that is missing.
-            pub(super) fn find(library: &Library) -> Result<Self, &'static str> {
-                $(
-                    // SAFETY: the symbol has this type in `mpi_abi.h`; the pointer is kept beside a library
-                    // that is never unloaded.
-                    let $field = *unsafe {
-                        library.get::<$ty>(concat!($symbol, "\0").as_bytes())
-                    }
-                    .map_err(|_| $symbol)?;
-                )*
-                Ok(Self { $($field,)* })
-            }
-        }
-    };
-}
-
+// The types are those of `mpi_abi.h`.
 table! {
     abi: "MPI_Abi_get_version" => unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
     version: "MPI_Get_library_version" => unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;

@@ -25,7 +25,7 @@ pub enum Broken {
 
 /// All ranks, after MPI has begun.
 pub struct World {
-    library: Library,
+    mpi: Library,
     /// The number of this rank.
     pub rank: u32,
     /// How many there are.
@@ -39,7 +39,7 @@ pub struct World {
 
 impl std::fmt::Debug for World {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "rank {} of {} by {:?}", self.rank, self.ranks, self.library)
+        write!(f, "rank {} of {} by {:?}", self.rank, self.ranks, self.mpi)
     }
 }
 
@@ -67,7 +67,7 @@ impl World {
         let (rank, ranks) = (rank.max(0) as u32, ranks.max(1) as u32);
         let room = || ManuallyDrop::new(vec![0; BLOCK * ranks as usize]);
         let (out, came) = (room(), room());
-        Ok(Self { library, rank, ranks, out, came, over: false })
+        Ok(Self { mpi: library, rank, ranks, out, came, over: false })
     }
 
     /// The least of the numbers that ranks give. `given` tells whether to wait no longer.
@@ -83,7 +83,7 @@ impl World {
         // SAFETY: both numbers live for ever unless the request is complete.
         let code = unsafe {
             let (from, to) = (from.cast(), from.add(1).cast());
-            (self.library.functions.reduce)(from, to, 1, INT64, MIN, WORLD, &raw mut request)
+            (self.mpi.functions.reduce)(from, to, 1, INT64, MIN, WORLD, &raw mut request)
         };
         self.check(code)?;
         self.wait(&mut [request], given)?;
@@ -109,7 +109,7 @@ impl World {
         // SAFETY: both buffers have a block for each rank, and live for ever unless this request is complete.
         let code = unsafe {
             let (from, to) = (self.out.as_ptr().cast(), self.came.as_mut_ptr().cast());
-            let to_all = self.library.functions.to_all;
+            let to_all = self.mpi.functions.to_all;
             to_all(from, each, BYTE, to, each, BYTE, WORLD, &raw mut request)
         };
         self.check(code)?;
@@ -161,7 +161,7 @@ impl World {
         (to, from): (&[u8], &mut [u8]),
         requests: &mut Vec<Handle>,
     ) -> Result<(), Broken> {
-        let f = &self.library.functions;
+        let f = &self.mpi.functions;
         let (mut codes, other) = (Vec::new(), rank as c_int);
         let first = BLOCK - HEAD;
         for piece in to.get(first..).unwrap_or_default().chunks(PIECE) {
@@ -191,7 +191,7 @@ impl World {
                 let mut done: c_int = 0;
                 // SAFETY: the request was begun by this library, or is none; no status is asked for.
                 let code = unsafe {
-                    (self.library.functions.test)(&raw mut *request, &raw mut done, null_mut())
+                    (self.mpi.functions.test)(&raw mut *request, &raw mut done, null_mut())
                 };
                 self.check(code)?;
                 if done != 0 {
@@ -213,7 +213,7 @@ impl World {
             return Ok(());
         }
         self.over = true;
-        Err(Broken::Failed(said(&self.library, code)))
+        Err(Broken::Failed(said(&self.mpi, code)))
     }
 
     fn alive(&self) -> Result<(), Broken> {
@@ -224,7 +224,7 @@ impl World {
     pub fn end(&mut self) {
         if !std::mem::replace(&mut self.over, true) {
             // SAFETY: MPI has begun and has no open requests; nothing is called afterwards.
-            unsafe { (self.library.functions.finalize)() };
+            unsafe { (self.mpi.functions.finalize)() };
         }
     }
 }

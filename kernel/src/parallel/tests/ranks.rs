@@ -9,7 +9,7 @@ use crate::{
 };
 use std::{sync::Condvar, thread};
 
-/// What threads that stand for ranks share.
+/// The state that threads in place of ranks share.
 struct Desk {
     table: Mutex<Table>,
     turned: Condvar,

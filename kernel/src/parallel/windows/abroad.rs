@@ -80,7 +80,7 @@ pub(super) struct Home {
 /// The path of a model that cannot be saved, and why.
 pub(super) type Unsaved = (String, String);
 
-/// What a rank knows of observers, and its models.
+/// The observers that a rank knows of, and its models.
 pub(super) type Met = (Told, Result<Home, Unsaved>);
 
 /// The other ranks of a run.

@@ -118,7 +118,7 @@ impl<M: Message + Serialize + DeserializeOwned> Simulation<M> {
     /// Whether so many ranks can share the models: each can be saved, and there are delays between parts.
     ///
     /// # Errors
-    /// What stands in the way, as [`run_through_ranks`](Simulation::run_through_ranks) has it.
+    /// The obstacles of a run, as [`run_through_ranks`](Simulation::run_through_ranks) has it.
     pub fn fits_ranks(&mut self, settings: &Settings, ranks: u32) -> Result<(), RunError> {
         let settings = Settings { workers: ranks, migration: Migration::Never, ..settings.clone() };
         for m in 0..self.core.keys.len() as u32 {

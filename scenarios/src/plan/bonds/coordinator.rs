@@ -255,14 +255,7 @@ impl Line<'_> {
         };
         let g = &mut tree.groups[self.group as usize];
         let child = g.children.len() as u32;
-        g.children.push(Child {
-            name: name.as_str().into(),
-            array: false,
-            members: vec![Body::Unit(tree.units.len() as u32)],
-            wrong: false,
-            unconnected: true,
-            span: self.span.clone(),
-        });
+        g.children.push(Child::added(&name, tree.units.len() as u32, self.span));
         tree.units.push(Unit {
             path: join(&g.path, &name),
             kind,
