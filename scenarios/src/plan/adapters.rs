@@ -171,14 +171,8 @@ impl Adapters {
                 let g = &mut tree.groups[group as usize];
                 let child = g.children.len() as u32;
                 let unit = tree.units.len() as u32;
-                g.children.push(Child {
-                    name: name.as_str().into(),
-                    array: false,
-                    members: vec![Body::Unit(unit)],
-                    unconnected: true,
-                    wrong: false,
-                    span: g.span(w.connection).clone(),
-                });
+                let span = g.span(w.connection).clone();
+                g.children.push(Child::added(&name, Body::Unit(unit), span));
                 let end = End { child, member: 0, port: 0 };
                 g.wires.push(Wire { from, to: end, connection: Some(w.connection) });
                 from = end;

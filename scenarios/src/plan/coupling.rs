@@ -489,15 +489,7 @@ fn insert(
     let g = &mut tree.groups[group as usize];
     let child = g.children.len() as u32;
     let span = coupling.name.span.clone();
-    let body = vec![Body::Unit(unit)];
-    g.children.push(Child {
-        name: NAME.into(),
-        array: false,
-        members: body,
-        unconnected: true,
-        wrong: false,
-        span: span.clone(),
-    });
+    g.children.push(Child::added(NAME, Body::Unit(unit), span.clone()));
     for (port, ((from, _), wires)) in (0u16..).zip(lines) {
         let through = End { child, member: 0, port };
         // A signal that only its own source hears counts as a connection, too.

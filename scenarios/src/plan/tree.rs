@@ -34,15 +34,15 @@ pub(super) struct Child {
 }
 
 impl Child {
-    /// A unit that the plan adds, for what stands at `span`.
-    pub(super) fn added(name: &str, unit: u32, span: &Span) -> Self {
+    /// A unit or part that the plan adds, for what stands at `span`.
+    pub(super) fn added(name: &str, body: Body, span: Span) -> Self {
         Self {
             name: name.into(),
             array: false,
-            members: vec![Body::Unit(unit)],
+            members: vec![body],
             wrong: false,
             unconnected: true,
-            span: span.clone(),
+            span,
         }
     }
 }

@@ -255,7 +255,8 @@ impl Line<'_> {
         };
         let g = &mut tree.groups[self.group as usize];
         let child = g.children.len() as u32;
-        g.children.push(Child::added(&name, tree.units.len() as u32, self.span));
+        let body = Body::Unit(tree.units.len() as u32);
+        g.children.push(Child::added(&name, body, self.span.clone()));
         tree.units.push(Unit {
             path: join(&g.path, &name),
             kind,

@@ -104,14 +104,7 @@ pub(in crate::plan) fn insert(tree: &mut Tree, decl: &FederateDecl, session: &Se
     });
     let top = &mut tree.groups[0];
     let place = top.children[..top.declared].partition_point(|c| &*c.name < NAME);
-    let child = Child {
-        name: NAME.into(),
-        array: false,
-        members: vec![Body::Unit(unit)],
-        wrong,
-        unconnected: true,
-        span: decl.span.clone(),
-    };
+    let child = Child { wrong, ..Child::added(NAME, Body::Unit(unit), decl.span.clone()) };
     top.children.insert(place, child);
     top.declared += 1;
     tree.federate = Some(Joint { child: place as u32, ports: numbers, signals });

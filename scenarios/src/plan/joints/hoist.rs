@@ -160,14 +160,7 @@ fn hoist(tree: &mut Tree, (group, part_end): (u32, End), (outer, own): (u32, End
 
 /// A child of the outer group that stands for a part.
 fn place(outer: &mut Group, part: u32, name: &str, span: Span) -> u32 {
-    outer.children.push(Child {
-        name: name.into(),
-        array: false,
-        members: vec![Body::Part(part)],
-        wrong: false,
-        unconnected: true,
-        span,
-    });
+    outer.children.push(Child::added(name, Body::Part(part), span));
     outer.children.len() as u32 - 1
 }
 

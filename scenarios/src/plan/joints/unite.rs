@@ -5,7 +5,7 @@ use super::{
         evaluate::Evaluator,
         loops::surroundings,
         session::{Session, did_you_mean},
-        tree::{Child, Tree, Unit, dotted, join},
+        tree::{Body, Child, Tree, Unit, dotted, join},
     },
     Home, Pin, WHOLE,
     hoist::{Places, rewire},
@@ -274,7 +274,8 @@ fn insert(
     // Long enough to be told from others, which have other parts.
     let more = if names.len() > 3 { format!("={}", names.len()) } else { String::new() };
     let name = format!("{}{more}{WHOLE}", names[..names.len().min(3)].join("="));
-    g.children.push(Child::added(&name, tree.units.len() as u32, span));
+    let body = Body::Unit(tree.units.len() as u32);
+    g.children.push(Child::added(&name, body, span.clone()));
     tree.units.push(Unit {
         path: join(&g.path, &name),
         kind: tree.parts[parts[0] as usize].kind,
