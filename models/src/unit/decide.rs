@@ -382,8 +382,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         })
     }
 
-    /// The side of relation `k`, if it is another one, where it stands on its threshold, or on a whole number:
-    /// nothing moves its indicator any more, also where it came there at the very tick at which it was stopped.
+    /// The side of relation `k` where it comes to stand on its threshold, or on a whole number, or rests on zero as
+    /// before: nothing moves its indicator any more, also where it came there at the very tick at which it was stopped.
     /// An equilibrium that is only approached moves by as much as its states may be off.
     fn stands(&mut self, k: usize, at: Instant, known: &mut Known) -> Option<f64> {
         let Relation { kind, role, sliding, .. } = &self.readers.relations[k];
