@@ -9,9 +9,8 @@
 //! case) needs no net: its messages are chained in the receiver's record.
 use crate::{
     bag::{Bag, Envelope, NONE, Slice},
-    message::{Message, digest_of, fold},
+    message::{Message, Sent, digest_of, fold},
     network::Network,
-    outbox::Sent,
     time::Tag,
 };
 

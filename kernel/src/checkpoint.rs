@@ -7,12 +7,12 @@
 //! found again by name (see [`Simulation::declare_translation`]).
 use crate::{
     atomic::Atomic,
-    blueprint::{Blueprint, ModelKey, NodeBody},
-    coupled::Translation,
+    blueprint::{Blueprint, NodeBody},
     error::{CheckpointError, RunError},
     event_list::LATEST,
     flatten::flatten,
     homes::Homes,
+    key::ModelKey,
     message::{Digest, Message},
     plain::Plain,
     progress::Progress,
@@ -20,6 +20,7 @@ use crate::{
     slab::SavedState,
     snapshot::{SnapshotError, decode, encode},
     time::Resolution,
+    translation::Translation,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::sync::Arc;

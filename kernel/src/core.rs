@@ -1,32 +1,27 @@
 //! The hot half of a simulation: what a cycle does for one model.
 use crate::{
-    asked::Located,
     atomic::Atomic,
-    blueprint::{Blueprint, ModelKey},
+    blueprint::Blueprint,
     bus::Bus,
     call::Call,
     effects::Effects,
     error::RunError,
     event_list::{AnyEventList, EventList, HeapList},
     homes::{Homes, Run},
+    key::ModelKey,
+    located::Located,
     message::Message,
     meter::Meter,
     moves::{Moves, Stretch, count_before},
     network::Network,
-    options::{Guards, Options},
+    options::{Guards, Halt, Options, halted},
     order::Marks,
     outbox::Outbox,
     structure::Change,
     time::{Duration, Resolution, Tag, TimeError},
     trace::{Kind, Observer, link},
 };
-use std::{
-    mem::forget,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::{mem::forget, sync::Arc};
 
 /// How far a slab may go on by itself, cycle after cycle of single models.
 pub(crate) struct Ahead<'a> {
@@ -585,13 +580,3 @@ impl<M: Message> Core<M> {
 
 /// Finds what leads to an outlet.
 pub(crate) type Finder<M> = Box<dyn Fn(&Core<M>) + Send>;
-
-/// A flag that stops a run, and the reason that is then given.
-pub(crate) type Halt = Option<(Arc<AtomicBool>, String)>;
-
-/// The reason to stop, when somebody outside wants that.
-#[inline(always)]
-pub(crate) fn halted(halt: &Halt) -> Option<&str> {
-    let (flag, reason) = halt.as_ref()?;
-    flag.load(Ordering::Relaxed).then_some(reason)
-}

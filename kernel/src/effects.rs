@@ -1,49 +1,11 @@
 //! Requests of a transition, beside the change of its own state.
 use crate::{
+    fact::Fact,
     message::Message,
     structure::Change,
     time::{Duration, Resolution, Tag},
 };
-use serde::{Deserialize, Serialize};
-use std::{fmt::Display, sync::Arc};
-
-/// A fact that a model reports to observers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Fact {
-    /// Something happened in the model: an event of a continuous unit, a shared event of a link.
-    Event {
-        /// The unit or link; `None` stands for the model's own path.
-        unit: Option<Arc<str>>,
-        /// The event's name.
-        name: Arc<str>,
-        /// Its kind.
-        kind: EventKind,
-    },
-    /// A remark for the log.
-    Note(Arc<str>),
-}
-
-/// Kinds of events of continuous units.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum EventKind {
-    /// A state event of one unit.
-    Private,
-    /// A state event of a link between units.
-    Shared,
-    /// An event at a time known beforehand.
-    Time,
-}
-
-impl EventKind {
-    /// `private`, `shared` or `time`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Private => "private",
-            Self::Shared => "shared",
-            Self::Time => "time",
-        }
-    }
-}
+use std::fmt::Display;
 
 /// Requests of the running transition; part of the speculative record, so that a rolled-back
 /// transition leaves no mark.
@@ -163,6 +125,7 @@ mod tests {
         options::Options,
         port::{InPort, OutPort},
     };
+    use serde::{Deserialize, Serialize};
     use std::collections::VecDeque;
 
     const IN: InPort<u32, Server> = InPort::new(0);

@@ -9,12 +9,13 @@ mod outputs;
 
 use crate::{
     bag::NONE,
-    blueprint::{Blueprint, ModelKey, NodeBody},
-    coupled::Translation,
+    blueprint::{Blueprint, NodeBody},
     error::{BuildError, BuildErrors},
     event_list::MAX_MODELS,
+    key::ModelKey,
     message::{Digest, Message, fold},
     network::{Network, Receiver, Sender, Target},
+    translation::Translation,
 };
 use outputs::Outputs;
 use slotmap::SecondaryMap;

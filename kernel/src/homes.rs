@@ -5,7 +5,8 @@
 //! where it looked last: single models of one kind then cost no look at all. A small network goes
 //! from kind to kind with every message; two bytes per model tell it the run without a search.
 use crate::{
-    blueprint::{Blueprint, ModelKey, NodeBody},
+    blueprint::{Blueprint, NodeBody},
+    key::ModelKey,
     message::Message,
 };
 

@@ -1,8 +1,9 @@
 //! Inputs from outside, each for its tick.
 use crate::{
-    blueprint::{ModelKey, NodeBody},
+    blueprint::NodeBody,
     error::RunError,
     event_list::LATEST,
+    key::ModelKey,
     message::{Message, Payload},
     port::{self, InPort},
     simulation::{Injection, Simulation, beyond},

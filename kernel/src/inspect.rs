@@ -1,7 +1,8 @@
 //! Looking at a simulation without changing it: observers, counts, models, values, hashes.
 use crate::{
-    blueprint::{ModelKey, NodeBody},
+    blueprint::NodeBody,
     core::{Cell, Counts},
+    key::ModelKey,
     message::{Message, fold},
     meter::Meter,
     simulation::Simulation,

@@ -71,13 +71,17 @@ pub mod checkpoint;
 #[allow(unreachable_pub)]
 mod core;
 pub mod coupled;
+mod draft;
 pub mod effects;
 pub mod error;
 pub mod event_list;
+pub mod fact;
 mod flatten;
 mod homes;
 mod inject;
 mod inspect;
+mod key;
+mod located;
 pub mod message;
 mod messages;
 pub mod meter;
@@ -104,14 +108,16 @@ mod stepwise;
 pub mod structure;
 pub mod time;
 pub mod trace;
+pub mod translation;
 
 pub use crate::{
     atomic::Atomic,
     bag::Bag,
-    blueprint::ModelKey,
     core::Counts,
     coupled::{Child, Component, Coupled},
-    effects::{Effects, EventKind, Fact},
+    effects::Effects,
+    fact::{EventKind, Fact},
+    key::ModelKey,
     message::{Message, Payload},
     options::{Guards, Options},
     outbox::Outbox,

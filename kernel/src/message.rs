@@ -1,4 +1,5 @@
 //! Messages between models, and the digest that the trace hash is made of.
+use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
 /// A message of a simulation: any plain value, or an enum over the values of a domain.
@@ -9,6 +10,16 @@ use std::fmt::Debug;
 pub trait Message: Clone + Debug + PartialEq + Send + Sync + 'static {
     /// Feeds the value into a digest; equal values must feed equal words on every platform.
     fn digest(&self, digest: &mut Digest);
+}
+
+/// A sent message, as observers see it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sent<M> {
+    pub(crate) model: u32,
+    /// The output port's number.
+    pub port: u16,
+    /// The value, before any translation.
+    pub value: M,
 }
 
 /// A type that a message type can carry, so that ports may be typed by `T` while bags hold `M`.

@@ -1,5 +1,5 @@
 //! The flat network: what couplings amount to once the hierarchy is gone.
-use crate::coupled::Translation;
+use crate::translation::Translation;
 
 /// Where messages of an output port go.
 ///

@@ -1,9 +1,6 @@
 //! Notes that models keep for whoever evaluates a run: what their signals are between messages.
 use crate::{
-    blueprint::{ModelKey, NodeBody},
-    message::Message,
-    simulation::Simulation,
-    time::Duration,
+    blueprint::NodeBody, key::ModelKey, message::Message, simulation::Simulation, time::Duration,
 };
 use std::any::Any;
 

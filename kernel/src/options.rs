@@ -1,5 +1,9 @@
 //! How to run a model, as its caller says.
 use crate::{event_list::EventListKind, time::Resolution};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 /// How to run a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,4 +35,14 @@ impl Default for Guards {
     fn default() -> Self {
         Self { micro_steps: 10_000, state_events: 1_000, window: 10_000 }
     }
+}
+
+/// A flag that stops a run, and the reason that is then given.
+pub(crate) type Halt = Option<(Arc<AtomicBool>, String)>;
+
+/// The reason to stop, when somebody outside wants that.
+#[inline(always)]
+pub(crate) fn halted(halt: &Halt) -> Option<&str> {
+    let (flag, reason) = halt.as_ref()?;
+    flag.load(Ordering::Relaxed).then_some(reason)
 }

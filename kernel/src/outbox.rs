@@ -2,22 +2,11 @@
 use crate::{
     bag::{Envelope, NONE},
     bus::Bus,
-    message::{Message, Payload, digest_of, identity},
+    message::{Message, Payload, Sent, digest_of, identity},
     network::{Network, Route, Target, To},
     port::OutPort,
     time::{Resolution, Tag},
 };
-use serde::{Deserialize, Serialize};
-
-/// A sent message, as observers see it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Sent<M> {
-    pub(crate) model: u32,
-    /// The output port's number.
-    pub port: u16,
-    /// The value, before any translation.
-    pub value: M,
-}
 
 /// The way out of a model's output function.
 pub struct Outbox<'a, M: Message> {

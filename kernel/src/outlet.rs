@@ -1,15 +1,15 @@
 //! Outputs on their way to whoever runs a simulation.
 use crate::{
-    blueprint::ModelKey,
     core::Core,
-    coupled::Translation,
     error::RunError,
+    key::ModelKey,
     message::{Message, Payload},
     network::{Network, To},
     port::OutPort,
     simulation::Simulation,
     time::Tag,
     trace::{Observer, Site, Transition, Verdict},
+    translation::Translation,
 };
 use std::{
     collections::HashMap,

@@ -1,12 +1,13 @@
 //! A changed structure as plain data, in depth-first order: kinds of models and translations by name.
 use crate::{
     bag::NONE,
-    blueprint::{AtomicNode, Blueprint, CoupledNode, ModelKey, Node, NodeBody, PortAt, Wire},
-    coupled::Translation,
+    blueprint::{AtomicNode, Blueprint, CoupledNode, Node, NodeBody, PortAt, Wire},
     error::CheckpointError,
+    key::ModelKey,
     message::Message,
     path::Name,
     simulation::Simulation,
+    translation::Translation,
 };
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, collections::HashMap};

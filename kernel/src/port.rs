@@ -69,3 +69,9 @@ port! {
     /// ```
     OutPort
 }
+
+/// The number of a port, or of how many there are; the last number is no port's, since a model has at most
+/// so many.
+pub(crate) fn port_number(index: usize) -> u16 {
+    u16::try_from(index).unwrap_or(u16::MAX)
+}

@@ -5,17 +5,19 @@
 //! proportional to the whole model; cycles without changes pay nothing.
 use crate::{
     bag::NONE,
-    blueprint::{AtomicNode, Blueprint, Draft, ModelKey, NodeBody, PortAt, Wire},
+    blueprint::{AtomicNode, Blueprint, NodeBody, PortAt, Wire},
     call::Call,
-    coupled::Translation,
+    draft::Draft,
     error::{BuildError, BuildErrors, RunError},
     event_list::EventList,
     flatten::flatten,
     homes::Homes,
+    key::ModelKey,
     message::{Message, fold},
     nursery::Nursery,
     simulation::Simulation,
     structure::{Change, PortOf, absolute},
+    translation::Translation,
 };
 use std::sync::Arc;
 

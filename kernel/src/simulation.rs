@@ -4,7 +4,7 @@
 //! Everything else here decides when the next one is due, and for how long to go on.
 use crate::{
     bag::{Envelope, NONE},
-    blueprint::{Blueprint, ModelKey, NodeBody},
+    blueprint::{Blueprint, NodeBody},
     call::Call,
     core::{Ahead, Core},
     coupled::Coupled,
@@ -12,6 +12,7 @@ use crate::{
     event_list::{EARLIEST, EventList, LATEST},
     flatten::flatten,
     homes::Homes,
+    key::ModelKey,
     message::Message,
     moves::Moves,
     network::Network,

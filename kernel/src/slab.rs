@@ -5,19 +5,19 @@
 use crate::{
     atomic::Atomic,
     bag::{Bag, NONE},
-    blueprint::ModelKey,
     core::{Ahead, Cell, Core, Onward, Seat},
-    coupled::Translation,
     effects::Effects,
     error::BuildErrors,
     event_list::EventList,
     homes::Run,
+    key::ModelKey,
     message::Message,
     moves::Moves,
     nursery::Placed,
     outbox::Outbox,
     snapshot::SnapshotError,
     time::{Duration, Resolution, Tag, TimeError},
+    translation::Translation,
 };
 use std::{
     any::{Any, TypeId, type_name},

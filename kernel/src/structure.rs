@@ -1,9 +1,5 @@
 //! Changes of structure during a run (rule R12, in the manner of DSDE).
-use crate::{
-    coupled::{Component, Translation},
-    message::Message,
-    path::Name,
-};
+use crate::{coupled::Component, message::Message, path::Name, translation::Translation};
 use std::borrow::Cow;
 
 /// A port of a child, or of the coupled model itself, in a change of structure.

@@ -13,10 +13,9 @@
 //! and so leaves no mark.
 use crate::{
     bag::Bag,
-    blueprint::{Blueprint, ModelKey},
-    effects::Fact,
-    message::{Message, fold},
-    outbox::Sent,
+    fact::Fact,
+    key::ModelKey,
+    message::{Message, Sent, fold},
     time::Tag,
 };
 use serde::{Deserialize, Serialize};
@@ -173,11 +172,5 @@ impl<M: Message, O: Observer<M>> Observer<M> for Arc<Mutex<O>> {
         if let Ok(mut o) = self.lock() {
             o.stop(tag, reason);
         }
-    }
-}
-
-impl<M: Message> Blueprint<M> {
-    pub(crate) fn site<R>(&self, key: ModelKey, f: impl FnOnce(&Site<'_>) -> R) -> R {
-        f(&Site { key, path: &|k| self.path(k) })
     }
 }

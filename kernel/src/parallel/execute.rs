@@ -7,7 +7,8 @@ use super::{
 };
 use crate::{
     bag::NONE,
-    effects::{Effects, Fact},
+    effects::Effects,
+    fact::Fact,
     message::Message,
     slab::{Kind as Slab, Why},
     time::{Duration, Tag},

@@ -9,7 +9,11 @@ use super::{
     unit::{Clockwork, Sending, Unit},
 };
 use crate::{
-    bag::NONE, effects::Fact, message::Message, outbox::Sent, slab::SavedState, time::Tag,
+    bag::NONE,
+    fact::Fact,
+    message::{Message, Sent},
+    slab::SavedState,
+    time::Tag,
     trace::Kind,
 };
 

@@ -6,9 +6,8 @@
 //! lists, which keep their memory.
 use crate::{
     bag::{Bag, Envelope, NONE, Slice},
-    effects::Fact,
-    message::Message,
-    outbox::Sent,
+    fact::Fact,
+    message::{Message, Sent},
     time::Tag,
     trace::{Kind, Transition},
 };

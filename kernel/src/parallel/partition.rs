@@ -7,7 +7,7 @@
 //! what is, and with loads and traffic as measured, it shifts a few clusters. All ties go by model
 //! number, so the outcome is the same on every machine.
 use super::{Migration, Partition, Settings, timeline::Track, worker::Tally};
-use crate::{blueprint::ModelKey, network::Network};
+use crate::{key::ModelKey, network::Network};
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// Receivers of one port beyond which it says nothing: whatever the cut, it is cut.

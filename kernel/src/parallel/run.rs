@@ -10,10 +10,11 @@ use super::{
     worker::{MOST_SAMPLES, Tally, Worker, World},
 };
 use crate::{
-    core::{Cell, Core, halted},
+    core::{Cell, Core},
     error::RunError,
     event_list::EventList,
     message::Message,
+    options::halted,
     simulation::{Ended, Simulation},
     slab::Kind,
     time::Tag,

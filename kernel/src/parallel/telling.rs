@@ -6,9 +6,11 @@ use super::{
 };
 use crate::{
     asked::tell_cycle,
-    blueprint::{Blueprint, ModelKey},
-    core::{Core, Counts, Halt},
+    blueprint::Blueprint,
+    core::{Core, Counts},
+    key::ModelKey,
     message::Message,
+    options::Halt,
     time::Tag,
     trace::{Kind, Observer},
 };

@@ -1,12 +1,12 @@
 //! Changes of structure that fail, leave something behind, or are in checkpoints.
 use crate::{
     Atomic, Bag, Component, Coupled, Effects, Outbox, Simulation,
-    coupled::Translation,
     error::BuildErrors,
     path::Name,
     port::{InPort, OutPort},
     structure::{Change, PortOf},
     time::{Duration, Resolution, TimeError},
+    translation::Translation,
 };
 use serde::{Deserialize, Serialize};
 

@@ -14,8 +14,7 @@ use std::{
 };
 use superdense::{Overrides, Plan, load, plan::Source, run::executor};
 use superdense_kernel::{
-    Fact, Options, Simulation,
-    effects::EventKind,
+    EventKind, Fact, Options, Simulation,
     error::RunError,
     time::Tag,
     trace::{Observer, Site, Verdict},

@@ -11,10 +11,11 @@ use super::{
 };
 use crate::{
     checkpoint::SavedSimulation,
-    core::{Cell, Counts, Halt, halted},
+    core::{Cell, Counts},
     error::RunError,
     event_list::EventList,
     message::Message,
+    options::{Halt, halted},
     order::order,
     simulation::Simulation,
     snapshot::{decode, encode},

@@ -53,9 +53,9 @@ use super::{
 };
 use crate::{
     checkpoint::SavedSimulation,
-    core::Halt,
     error::{CheckpointError, RunError},
     message::Message,
+    options::Halt,
     simulation::{Ended, Simulation},
     time::Tag,
 };

@@ -2,11 +2,12 @@
 use super::layout::{Edge, Layout};
 use crate::{
     bag::{Envelope, NONE},
-    blueprint::ModelKey,
     bus::Bus,
     core::Counts,
-    effects::{Effects, Fact},
+    effects::Effects,
     event_list::EventList,
+    fact::Fact,
+    key::ModelKey,
     message::{Message, digest_of, fold},
     network::Network,
     outbox::Outbox,

@@ -9,7 +9,7 @@ use syn::{
 };
 
 /// Files of the largest circle of imports per crate.
-const LARGEST_CIRCLE: [(&str, usize); 2] = [("kernel/src", 25), ("models/src", 6)];
+const LARGEST_CIRCLE: [(&str, usize); 2] = [("kernel/src", 7), ("models/src", 6)];
 
 /// Functions of more than 70 lines in the sources of all crates, as [`Functions`] counts them.
 const LONG_FUNCTIONS: usize = 0;
