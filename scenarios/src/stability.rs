@@ -48,9 +48,11 @@ const MIXED: [[f64; 3]; 4] =
 const IN_PROPORTION: f64 = 1e-5;
 /// Radii that are nearer to one than this are on the border: they are measured, and rounded.
 const BORDER: f64 = LINEAR;
-/// Singular values below this part of the largest one count as zero: units tell each other values
-/// that are as exact as their tolerances.
-const RANK: f64 = 1e-8;
+/// Singular values below this part of the largest one count as zero. They lie well above [`EXCHANGE`]: a direction of
+/// which only that is seen would have any eigenvalue.
+const RANK: f64 = 1e-7;
+/// How exactly units tell each other values, in the place of what the scenario says.
+const EXCHANGE: &str = "1e-11";
 
 /// Observed vectors at the start and after each of some macro steps.
 type Course = Vec<DVector<f64>>;
@@ -319,6 +321,7 @@ impl Coupled {
         }
         let mut record = Vec::new();
         for unit in &self.units {
+            sets.push((format!("{}.exchange_tolerance", unit.place), EXCHANGE.to_owned()));
             let kinds = [("state", &unit.states, states), ("heard", &unit.inputs, true)];
             for (kind, names, _) in kinds.iter().filter(|k| k.2) {
                 for name in names.iter() {

@@ -17,7 +17,7 @@ impl Rehearsal {
             }
             (Some(tolerance), Estimate::Doubling) => {
                 self.leg(until)?;
-                let (whole, end) = (self.trial.ends(), self.trial.tick());
+                let (whole, end) = (self.trial.answers(), self.trial.tick());
                 let part = self.half();
                 self.trial.restore(start)?;
                 let middle = i64::midpoint(self.trial.tick(), end);
@@ -25,7 +25,7 @@ impl Rehearsal {
                 if self.trial.tick() == middle && middle < end {
                     told.extend(self.leg(end)?);
                 }
-                let halves = self.trial.ends();
+                let halves = self.trial.answers();
                 // Cut short by an event: nothing can be compared.
                 let same = self.trial.tick() == end;
                 let ratio = Estimate::doubling(part, &whole, &halves, tolerance);
@@ -50,7 +50,7 @@ impl Rehearsal {
             }
             (Some(tolerance), estimate) => {
                 let (told, first) = self.leg_with_first(until)?;
-                let last = self.trial.ends();
+                let last = self.trial.answers();
                 let ratio = if estimate == Estimate::Milne {
                     Estimate::milne(&self.orders(), &first, &last, tolerance)
                 } else {
@@ -73,11 +73,11 @@ impl Rehearsal {
         let higher = self.leg(until);
         self.plan.policy.extrapolations = own;
         higher?;
-        let (better, end) = (self.trial.ends(), self.trial.tick());
+        let (better, end) = (self.trial.answers(), self.trial.tick());
         self.trial.restore(start)?;
         self.plan.rehearse.iteration = before;
         let (told, first) = self.leg_with_first(until)?;
-        let ends = self.trial.ends();
+        let ends = self.trial.answers();
         let each = self.trial.now.lines.iter().zip(&self.plan.policy.extrapolations);
         let known = each.clone().all(|(line, e)| e.reaches(line, e.order + 1));
         let same = self.trial.tick() == end;

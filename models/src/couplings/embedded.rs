@@ -65,8 +65,9 @@ impl Rehearsal {
         let weights = self.weights();
         let off =
             |k: usize| -> f64 { (0..3).map(|n| weights[n] * (free[n][k] - held[n][k])).sum() };
-        let better: Vec<f64> = ends.iter().enumerate().map(|(k, y)| y + off(k)).collect();
-        Ok((told, Some(Estimate::missed(&better, &ends, tolerance))))
+        let all = self.trial.answers();
+        let better: Vec<f64> = all.iter().enumerate().map(|(k, y)| y + off(k)).collect();
+        Ok((told, Some(Estimate::missed(&better, &all, tolerance))))
     }
 
     /// Whether the step just made was cut short by an event, or a signal jumps at its end: then nothing can
@@ -99,7 +100,7 @@ impl Rehearsal {
         let h = self.trial.now.timer.seconds(now, now + part);
         let sum = |weights: [f64; 5], unit: f64| -> Vec<f64> {
             let of = |k| weights.iter().zip(&looks).map(|(w, y): (_, &Vec<f64>)| w * y[k]).sum();
-            (0..u.len())
+            (0..looks[0].len())
                 .map(|k| {
                     let sum: f64 = of(k);
                     sum / (12.0 * unit)

@@ -19,6 +19,7 @@
 //!
 //! With `corrections` their number is fixed and nothing need converge: *semi-implicit* coupling
 //! (Schweizer & Lu 2014; Gomes et al. 2017, 4.3.1).
+use super::reduced::{Reduced, least};
 use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
 
@@ -127,20 +128,12 @@ impl Iteration {
 }
 
 /// Solves J s = r; where J is singular, as for conditions that nothing at this instant changes, the
-/// shortest of the best s.
+/// shortest of the best s. Signals that answer for themselves are eliminated first: conditions are singular only
+/// beside each other, not beside values a million times as large.
 fn solve(jacobian: &DMatrix<f64>, r: &DVector<f64>) -> DVector<f64> {
-    const SINGULAR: f64 = 1e-9;
     let finite = |s: &DVector<f64>| s.iter().all(|x| x.is_finite());
-    let lu = jacobian.clone().lu();
-    let pivots = lu.u().diagonal().abs();
-    if pivots.min() > SINGULAR * pivots.max()
-        && let Some(step) = lu.solve(r).filter(finite)
-    {
-        return step;
-    }
-    let svd = jacobian.clone().svd(true, true);
-    let least = SINGULAR * svd.singular_values.max();
-    svd.solve(r, least).ok().filter(finite).unwrap_or_else(|| -r.clone())
+    let reduced = Reduced::of(jacobian).map(|reduced| reduced.solve(r)).filter(finite);
+    reduced.unwrap_or_else(|| Some(least(jacobian, r)).filter(finite).unwrap_or_else(|| -r.clone()))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 use super::{
     Coupler, Foreseen, Rehearsal,
     reading::{self, policy, signals},
+    trial::Outputs,
 };
 use crate::{
     kinds::{
@@ -206,7 +207,7 @@ pub fn sequence(
 }
 
 /// A master that tries its steps out with `units`: those of the group, with what passes through the
-/// master as inputs and outputs, in its order; each comes from the path and port in `sources`.
+/// master as inputs and outputs, in its order.
 ///
 /// # Errors
 /// All mistakes of the parameters; a unit that cannot be brought back to an earlier state.
@@ -214,12 +215,12 @@ pub fn rehearsal(
     params: &Params,
     context: &Context<'_>,
     units: Simulation<Value>,
-    sources: &[(String, u16)],
+    outputs: &Outputs,
 ) -> Checked<Component<Value>> {
     let (policy, rehearse) = policy(params, context)?;
     let Some(rehearse) = rehearse else { return CouplingKind.build(params, context) };
     let timer = Timer::due(NEVER, context.resolution);
-    let master = Rehearsal::new(policy, rehearse, timer, units, sources).map_err(|why| {
+    let master = Rehearsal::new(policy, rehearse, timer, units, outputs).map_err(|why| {
         let help = "steps are repeated by saving all units and bringing them back; couplings that \
                     never do remain: without `iterate` and `pre_step`, correction = \"optimistic\", estimate = \
                     \"extrapolation\"";

@@ -147,6 +147,16 @@ impl Line {
         }
     }
 
+    /// The last sample, of tick `now`, becomes what receivers hold, where that is as near to the source's value `y` as
+    /// corrections come, or else `y`: a jump of rounding size to and fro over a threshold would make each event there
+    /// happen twice.
+    pub fn join(&mut self, y: f64, near: f64, now: i64, timer: &Timer) {
+        let held = self.held(now, timer).filter(|held| (y - held).abs() <= near * (1.0 + y.abs()));
+        if let Some((_, sample)) = self.samples.first_mut().filter(|(at, _)| *at == now) {
+            *sample = held.unwrap_or(y);
+        }
+    }
+
     #[inline(never)]
     fn sample(&mut self, now: i64, value: f64) {
         // Two values close together would give a slope of mere rounding. Where steps stay short, their samples count:

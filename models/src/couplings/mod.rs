@@ -23,6 +23,7 @@
 //! | `waveform.rs` | the same with all that sources did within the step |
 //! | `pre_step.rs` | inputs by which outputs meet the exact solution (model-based pre-step) |
 //! | `trust.rs`, `embedded.rs`, `parallel_embedded.rs` | error estimates by which a macro step is accepted or repeated |
+//! | `reduced.rs` | what units do to conditions: the Jacobian without the signals that answer for themselves |
 //! | `redundant.rs` | bonds between units that say again what others say |
 //! | `selective.rs` | of a step with too large an error only the sensitive units are repeated |
 //! | `outside.rs` | inputs of a group whose steps are tried out: they end a step |
@@ -59,6 +60,7 @@ mod pace;
 mod parallel_embedded;
 mod pre_step;
 mod reading;
+mod reduced;
 mod redundant;
 mod rehearsal;
 mod selective;
@@ -84,4 +86,5 @@ pub use pace::{Control, Pace};
 pub use pre_step::{Ahead, PreStep};
 pub use rehearsal::{Correction, Rehearsal, Rehearse};
 pub use sequence::{Foreseen, Sequence};
+pub use trial::Outputs;
 pub use trust::Estimate;

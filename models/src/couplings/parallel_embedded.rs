@@ -75,7 +75,7 @@ impl Rehearsal {
         let order = self.plan.policy.extrapolations.iter().map(|e| e.order).max().unwrap_or(0);
         self.plan.past.truncate(order + MORE);
         let better = self.integrate(begun);
-        Ok((told, Some(Estimate::missed(&better, &ends, tolerance))))
+        Ok((told, Some(Estimate::missed(&better, &self.trial.answers(), tolerance))))
     }
 
     /// The signals here, with their derivatives as long as inputs stay as they are: first their

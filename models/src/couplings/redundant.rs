@@ -2,53 +2,44 @@
 //!
 //! Of units whose equations are not known nobody can tell before the run. In it, the Jacobian of a step is
 //! singular: efforts can be moved from one bond to the other, and nothing else changes.
+use super::reduced::{Reduced, scaled};
 use nalgebra::DMatrix;
 
 /// The mark in the names of signals whose values bonds determine.
 const BOND: &str = "~bond.";
 /// Smallest amount by which bonds disagree at the start that is told.
 const GAP: f64 = 1e-9;
-/// Smallest singular value against the largest one, with all rows and columns of size 1. Differences have errors of 1e-10
-/// of the response to a step, and stiff units keep well above this.
-const SINGULAR: f64 = 1e-7;
+/// Smallest singular value against the largest one, with all rows and columns of size 1: what differences of steps
+/// leave of a zero.
+const SINGULAR: f64 = 1e-5;
+/// How many times the rounding of values counts, and how much of it leaves nothing to be told.
+const NOISE: f64 = 10.0;
+const UNTOLD: f64 = 1e-2;
 /// Smallest share of a signal in the motion that changes nothing.
 const SHARE: f64 = 1e-3;
 
-/// Which bonds are too many, by the Jacobian of a step in columns.
-pub(super) fn redundant(jacobian: &[f64], names: &[String]) -> Option<String> {
+/// Which bonds are too many, by the Jacobian in columns, of differences of at least `step`.
+pub(super) fn redundant(jacobian: &[f64], step: f64, names: &[String]) -> Option<String> {
     let n = names.len();
     if names.iter().filter(|name| name.contains(BOND)).count() < 2 {
         return None;
     }
-    let mut scaled = DMatrix::from_column_slice(n, n, jacobian);
-    // Twice, since each disturbs the other; the values are a matter of units of measure.
-    for _ in 0..2 {
-        for mut row in scaled.row_iter_mut() {
-            let size = row.amax();
-            if size > 0.0 {
-                row /= size;
-            }
-        }
-        for mut column in scaled.column_iter_mut() {
-            let size = column.amax();
-            if size > 0.0 {
-                column /= size;
-            }
-        }
-    }
-    if scaled.iter().any(|x| !x.is_finite()) {
+    let reduced = Reduced::of(&DMatrix::from_column_slice(n, n, jacobian))?;
+    let compliance = scaled(reduced.schur.clone());
+    let noise = NOISE * reduced.noise(step);
+    if compliance.is_empty() || compliance.iter().any(|x| !x.is_finite()) || noise > UNTOLD {
         return None;
     }
-    let svd = scaled.svd(false, true);
+    let svd = compliance.svd(false, true);
     let least = svd.singular_values.imin();
-    if svd.singular_values[least] > SINGULAR * svd.singular_values.max() {
+    if svd.singular_values[least] > SINGULAR.max(noise) * svd.singular_values.max() {
         return None;
     }
     let motion = svd.v_t.as_ref()?.row(least);
     let largest = motion.amax();
     let mut bonds: Vec<String> = Vec::new();
-    for (name, share) in names.iter().zip(motion.iter()) {
-        let Some((line, _)) = name.split_once(BOND) else { continue };
+    for (&signal, share) in reduced.rest.iter().zip(motion.iter()) {
+        let Some((line, _)) = names[signal].split_once(BOND) else { continue };
         let line = line.replace('=', " = ");
         if share.abs() > SHARE * largest && !bonds.contains(&line) {
             bonds.push(line);

@@ -19,7 +19,7 @@ use super::{
     outside::{Begun, Inputs},
     parallel_embedded::Node,
     redundant::{disagree, redundant},
-    trial::{Progress, Saved, Told, Trial},
+    trial::{Outputs, Progress, Saved, Told, Trial},
     trust::Estimate,
 };
 use crate::{
@@ -121,12 +121,14 @@ pub(super) type Step<T> = Result<T, Failure>;
 /// The distance that a member may have from its trial, relative to 1 + |y|: only the rounding of
 /// times at which both heard a message.
 const SAME: f64 = 1e-9;
-/// Step of differences, relative to 1 + |y|.
+/// Step of differences, relative to 1 + |y|, and how many times that where a signal hardly answers.
 const DIFFERENCE: f64 = 1e-6;
+const COARSE: f64 = 1e3;
+/// An answer to such a step, relative to 1 + |y|, below which too few of its digits are left.
+const FAINT: f64 = 1e-10;
 
 impl Rehearsal {
-    /// A master whose units on trial are `units`, with an input and an output per signal, which comes
-    /// from the path and port in `sources`.
+    /// A master whose units on trial are `units`, with an input and an output per signal.
     ///
     /// # Errors
     /// When a unit cannot be brought back to an earlier state: which, and why.
@@ -135,12 +137,16 @@ impl Rehearsal {
         rehearse: Rehearse,
         timer: Timer,
         mut units: Simulation<Value>,
-        sources: &[(String, u16)],
+        outputs: &Outputs,
     ) -> Result<Self, String> {
         let signals = policy.extrapolations.len();
         units.save().map_err(|e| e.to_string())?;
         let lines = policy.lines(|e| rehearse.estimate.looks_at(e));
-        let trial = Trial::new(units, policy.names.clone(), sources, lines, timer.resolution())?;
+        let mut trial =
+            Trial::new(units, policy.names.clone(), outputs, lines, timer.resolution())?;
+        if let Some(Iteration { until: Until::Converged(near, _), .. }) = rehearse.iteration {
+            trial.near = near;
+        }
         if trial.outside() > 0 {
             trial.to_bytes().map_err(|e| e.to_string())?;
         }
@@ -264,14 +270,14 @@ impl Rehearsal {
         if let Some(pre_step) = &mut self.plan.rehearse.pre_step {
             let (told, remark) = pre_step.leg(&mut self.trial, until)?;
             self.plan.remark = remark;
-            return Ok((vec![told], self.trial.ends()));
+            return Ok((vec![told], self.trial.answers()));
         }
         let interrupts = self.plan.policy.interrupts;
         let predicted = self.predicted(until);
         let Some(mut iteration) = self.plan.rehearse.iteration.take() else {
             let told = self.trial.tell(&predicted)?;
             self.trial.run(until, interrupts)?;
-            return Ok((vec![told], self.trial.ends()));
+            return Ok((vec![told], self.trial.answers()));
         };
         if iteration.is_waveform() && until > self.trial.tick() {
             let goal = iteration.until;
@@ -287,7 +293,7 @@ impl Rehearsal {
             let told = self.toward(&y, &mut end, until)?;
             let ends = self.trial.ends();
             if round == 0 {
-                first.clone_from(&ends);
+                first = self.trial.answers();
             }
             // An event may have cut the step short, on the way to what was told for its end.
             y = self.trial.held();
@@ -313,7 +319,8 @@ impl Rehearsal {
                 None => {
                     let jacobian = self.differences(&y, &r, &start, (end, until))?;
                     if end > self.trial.now.last
-                        && let Some(why) = redundant(&jacobian, &self.plan.policy.names)
+                        && let Some(why) =
+                            redundant(&jacobian, COARSE * DIFFERENCE, &self.plan.policy.names)
                     {
                         return Err(Failure::Broken(why));
                     }
@@ -344,7 +351,8 @@ impl Rehearsal {
         Ok(told)
     }
 
-    /// The Jacobian of G(Y) - Y by columns, by one run per signal, of a step that ended at `end`.
+    /// The Jacobian of G(Y) - Y by columns, by one run per signal, of a step that ended at `end`. A second run with a
+    /// larger step tells what answers hardly at all: a place answers to a force by half the square of a short step.
     fn differences(
         &mut self,
         y: &[f64],
@@ -354,13 +362,24 @@ impl Rehearsal {
     ) -> Step<Vec<f64>> {
         let mut jacobian = Vec::with_capacity(y.len() * y.len());
         for k in 0..y.len() {
-            self.trial.restore(start)?;
-            let mut moved = y.to_vec();
             let step = DIFFERENCE * (1.0 + y[k].abs());
-            moved[k] += step;
-            self.toward(&moved, &mut { end }, until)?;
-            let (ends, held) = (self.trial.ends(), self.trial.held());
-            let column = ends.iter().zip(&held).zip(r).map(|((g, y), r)| (g - y - r) / step);
+            let moved = |this: &mut Self, step: f64| -> Step<(Vec<f64>, bool)> {
+                this.trial.restore(start)?;
+                let (mut y, mut reached) = (y.to_vec(), end);
+                y[k] += step;
+                this.toward(&y, &mut reached, until)?;
+                let ends = this.trial.ends().into_iter().zip(this.trial.held());
+                Ok((ends.zip(r).map(|((g, y), r)| (g - y - r) / step).collect(), reached == end))
+            };
+            let (mut column, _) = moved(self, step)?;
+            let faint = |(i, c): (usize, &f64)| c.abs() * step < FAINT * (1.0 + y[i].abs());
+            if column.iter().enumerate().any(|(i, c)| *c != 0.0 && faint((i, c)))
+                && let (coarse, true) = moved(self, COARSE * step)?
+            {
+                let fine = std::mem::take(&mut column);
+                let better = |(i, (f, c))| if faint((i, &f)) { c } else { f };
+                column = fine.into_iter().zip(coarse).enumerate().map(better).collect();
+            }
             jacobian.extend(column);
         }
         Ok(jacobian)

@@ -224,7 +224,9 @@ impl Whole {
             Rehearse { iteration, pre_step: None, estimate, correction: Correction::Pessimistic };
         let units = Simulation::new(self.model(), superdense_kernel::Options::default()).unwrap();
         let timer = Timer::due(NEVER, RESOLUTION);
-        let mut master = Rehearsal::new(self.policy(order), rehearse, timer, units, &[]).unwrap();
+        let mut master =
+            Rehearsal::new(self.policy(order), rehearse, timer, units, &Outputs::default())
+                .unwrap();
         master.trial.run(0, false).unwrap();
         master
     }
@@ -408,6 +410,6 @@ fn who_cannot_be_brought_back_is_named() {
     };
     let policy = master(0, None, Estimate::Doubling).plan.policy.clone();
     let timer = Timer::due(NEVER, RESOLUTION);
-    let why = Rehearsal::new(policy, rehearse, timer, units, &[]).unwrap_err();
+    let why = Rehearsal::new(policy, rehearse, timer, units, &Outputs::default()).unwrap_err();
     assert_eq!(why, "plant: it has no state access");
 }

@@ -52,6 +52,15 @@ pub(super) struct Progress {
 /// Most cycles between two exchanges, for each signal: a trial that makes no headway cannot be halted.
 const CYCLES: usize = 20_000;
 
+/// The outputs of the units of a group, by path and port.
+#[derive(Debug, Clone, Default)]
+pub struct Outputs {
+    /// Those that pass through the master, in its order.
+    pub signals: Vec<(String, u16)>,
+    /// The other signals: the error of a step counts in them, too.
+    pub others: Vec<(String, u16)>,
+}
+
 /// A state to come back to.
 pub(super) struct Saved(<Nested<Value> as Snapshot>::Saved, Progress);
 
@@ -62,23 +71,28 @@ pub(super) struct Trial {
     units: Nested<Value>,
     /// The unit and port behind each signal.
     sources: Vec<Option<(ModelKey, u16)>>,
+    /// Outputs that do not pass through the master.
+    others: Vec<(ModelKey, u16)>,
     /// The names of the signals.
     names: Vec<String>,
+    /// How near corrections bring what receivers hold to what sources are, relative to 1 + |y|.
+    pub near: f64,
     pub now: Progress,
 }
 
 impl Trial {
-    /// Of units, and the names of its signals with their `sources` by path and port.
+    /// Of units, and the names of its signals with their sources.
     pub(super) fn new(
         units: Simulation<Value>,
         names: Vec<String>,
-        sources: &[(String, u16)],
+        outputs: &Outputs,
         lines: Vec<Line>,
         resolution: Resolution,
     ) -> Result<Self, String> {
         let timer = Timer::due(NEVER, resolution);
         let source = |(path, port): &(String, u16)| Some((units.find(path)?, *port));
-        let sources = sources.iter().map(source).collect();
+        let sources = outputs.signals.iter().map(source).collect();
+        let others = outputs.others.iter().filter_map(source).collect();
         let units = Nested::new(units).map_err(|e| e.to_string())?;
         let now = Progress {
             timer,
@@ -90,7 +104,7 @@ impl Trial {
             jumped: None,
             cycles: 0,
         };
-        Ok(Self { units, sources, names, now })
+        Ok(Self { units, sources, others, names, near: 0.0, now })
     }
 
     pub(super) fn tick(&self) -> i64 {
@@ -125,6 +139,18 @@ impl Trial {
         let elapsed = timer.seconds(*last, timer.now());
         lines.iter_mut().for_each(|line| line.exchange(timer.now(), elapsed, timer));
         *last = timer.now();
+        if self.near > 0.0 {
+            self.join();
+        }
+    }
+
+    /// Goes on from what receivers hold, where corrections have brought that to what sources are.
+    fn join(&mut self) {
+        let exact = self.exactly();
+        let Progress { timer, lines, .. } = &mut self.now;
+        for (line, y) in lines.iter_mut().zip(exact) {
+            line.join(y, self.near, timer.now(), timer);
+        }
     }
 
     /// An exchange of `some` signals within a macro step.
@@ -315,16 +341,34 @@ impl Trial {
         lines.iter().enumerate().map(end).collect()
     }
 
+    /// The signals at the end of a step, and after them the other outputs of units: a unit may hear the others and
+    /// tell them nothing.
+    pub(super) fn answers(&self) -> Vec<f64> {
+        let mut all = self.ends();
+        all.extend(self.other());
+        all
+    }
+
+    /// The outputs that do not pass through the master, where units know them between messages.
+    fn other(&self) -> Vec<f64> {
+        let at = self.tick();
+        let value = |sim: &Simulation<Value>, &(unit, port): &(ModelKey, u16)| {
+            sim.probe(unit, port, at).and_then(|v| v.as_real()).unwrap_or(0.0)
+        };
+        self.units.read(|units| self.others.iter().map(|other| value(units, other)).collect())
+    }
+
     /// A signal as its unit knows it.
     fn exact(&self, port: usize) -> Option<f64> {
         let (unit, port) = (*self.sources.get(port)?)?;
         self.units.read(|units| units.probe(unit, port, self.tick()))?.as_real()
     }
 
-    /// The signals after all that happened, as the units know them.
+    /// The signals after all that happened, as the units know them, and the other outputs.
     pub(super) fn exactly(&self) -> Vec<f64> {
         let each = self.values().into_iter().enumerate();
-        each.map(|(port, y)| self.exact(port).unwrap_or(y)).collect()
+        let signals = each.map(|(port, y)| self.exact(port).unwrap_or(y));
+        signals.chain(self.other()).collect()
     }
 
     /// The signals after all that happened.

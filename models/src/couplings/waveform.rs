@@ -64,7 +64,7 @@ impl Rehearsal {
             let mut heard = begun.clone();
             let (all, end) = self.follow(&told, until, &mut heard)?;
             if round == 0 {
-                first = self.trial.ends();
+                first = self.trial.answers();
             }
             let shortest = (end - now) / 1_000_000 + 2;
             let each = heard.iter().zip(&told);

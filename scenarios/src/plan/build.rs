@@ -14,8 +14,8 @@ use superdense_kernel::{
     port::{InPort, OutPort},
 };
 use superdense_models::{
-    couplings::{rehearsal, sequence},
-    kinds::{Context, ParamError, Params, PortSpec, Ports, UnitKind},
+    couplings::{Outputs, rehearsal, sequence},
+    kinds::{Context, ParamError, Params, PortKind, PortSpec, Ports, UnitKind, ValueType},
     signal::value::Value,
 };
 
@@ -239,7 +239,9 @@ impl<'a> Builder<'a> {
             return model;
         }
         let child = |e: End| handles[e.child as usize][e.member as usize];
-        for w in &g.wires {
+        // Parts have no wires of their own any more, unless they could not be joined, which is told by then.
+        let stands = |e: End| master == Some(e.child) || !matches!(g.body(e), Body::Part(_));
+        for w in g.wires.iter().filter(|w| stands(w.from) && stands(w.to)) {
             let (from, to) = (w.from, w.to);
             let output = |e: End| child(e).output(OutPort::<Value>::new(e.port));
             let input = |e: End| child(e).input(InPort::<Value>::new(e.port));
@@ -285,17 +287,18 @@ impl<'a> Builder<'a> {
             return self.unit(at, |kind, params, context| kind.build(params, context));
         }
         let trial = self.without(Some((child, &unit.ports)), group);
-        let sources = self.sources(group, child);
+        let outputs = self.outputs(group, child);
         self.unit(at, |_, params, context| {
             let trial = Simulation::new(trial, self.session.options()).map_err(|e| {
                 vec![ParamError::whole(e.to_string()).help("see the units' errors")]
             })?;
-            rehearsal(params, context, trial, &sources)
+            rehearsal(params, context, trial, &outputs)
         })
     }
 
-    /// The units and ports behind the inputs of a group's `master`, with paths within the group.
-    fn sources(&self, group: u32, master: u32) -> Vec<(String, u16)> {
+    /// The outputs behind the inputs of a group's `master`, and the other signals of its units, with paths within the
+    /// group.
+    fn outputs(&self, group: u32, master: u32) -> Outputs {
         let g = &self.tree.groups[group as usize];
         let mut all = Vec::new();
         for w in g.wires.iter().filter(|w| w.to.child == master) {
@@ -304,7 +307,19 @@ impl<'a> Builder<'a> {
             all.push((w.to.port, (path[g.path.len()..].to_owned(), port)));
         }
         all.sort();
-        all.into_iter().map(|(_, source)| source).collect()
+        let signals: Vec<(String, u16)> = all.into_iter().map(|(_, source)| source).collect();
+        let mut others = Vec::new();
+        for unit in self.tree.units.iter().filter(|unit| unit.kind.is_continuous() && !unit.hidden)
+        {
+            let below = |path: &&str| g.path.is_empty() || path.starts_with('/');
+            let Some(path) = unit.path.strip_prefix(&*g.path).filter(below) else { continue };
+            let outputs = unit.ports.outputs.iter().zip(0u16..);
+            let reals =
+                outputs.filter(|(p, _)| p.kind == PortKind::Signal && p.ty == ValueType::Real);
+            let each = reals.map(|(_, port)| (path.to_owned(), port));
+            others.extend(each.filter(|other| !signals.contains(other)));
+        }
+        Outputs { signals, others }
     }
 
     fn unit(

@@ -86,6 +86,12 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
         return;
     };
     let list = |key: &str| coupling.keys.iter().find(|(k, _)| k.value == key).map(|(_, n)| n);
+    if list("events").is_none()
+        && !bonds::coordinators(tree, &tree.groups[group as usize]).is_empty()
+    {
+        // The effort of a step acts until its end: an impact within would be worth what is left of the step.
+        params.set("events", Param::Text("interrupt".to_owned()));
+    }
     let Some(units) = members(tree, group, list("units"), &eval) else { return };
     let sequence = match list("sequence") {
         None => order::by_feed_through(tree, group, &units, session),

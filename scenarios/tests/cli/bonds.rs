@@ -277,6 +277,8 @@ fn efforts_are_constant_in_each_step() {
     for (set, why) in [
         ("coupling.extrapolation=1", "`extrapolation` in a coupling of bonds"),
         ("coupling.iterate.method=waveform", "the method waveform in a coupling of bonds"),
+        ("coupling.iterate.method=fixed-point", "the method fixed-point in a coupling of bonds"),
+        ("coupling.iterate.corrections=1", "the method fixed-point in a coupling of bonds"),
         ("coupling.units=['u0']", "`units` of the coupling lacks that of the bond `u1.flange`"),
     ] {
         fs::write(dir.join("s.toml"), &text).unwrap();
@@ -290,6 +292,64 @@ fn efforts_are_constant_in_each_step() {
         s.apart("u0.x", "lumped.x").max(s.apart("u1.x", "lumped.x"))
     };
     near(off("--set coupling.order=gauss-seidel"), off(""), 1e-11, "a sequence");
+}
+
+/// A place answers to a force by half the square of a short step, which is little beside the place itself.
+#[test]
+fn steps_may_be_short() {
+    let dir = folder("bonds-short");
+    let text = star(&[(1.0, 1.0, 1.0), (2.0, 1.0, 0.0)], BOND);
+    for (step, stop) in [("5e-4", "0.1"), ("1e-4", "0.05"), ("1e-5", "0.002")] {
+        for order in ["jacobi", "gauss-seidel"] {
+            let sets = format!(
+                "--set H={step} --set coupling.order={order} --set coupling.iterate={{}} --until {stop}"
+            );
+            let s = run(&dir, &text, &sets);
+            near(s.apart("u0.x", "lumped.x"), 0.0, 1e-8, &sets);
+            near(s.apart("u1.x", "lumped.x"), 0.0, 1e-8, &sets);
+        }
+    }
+}
+
+/// Two masses fall as one and the lower one bounces: 0.9 of its own speed, and then both go on as one. The speed after it
+/// follows from momentum, (0.9 - 0.5)/1.5 of the one before, whatever the step.
+#[test]
+fn an_impact_ends_a_step() {
+    let dir = folder("bonds-impact");
+    for step in ["0.01", "0.002"] {
+        let text = format!(
+            r#"
+            stop = "0.8 s"
+            sample = "none"
+            connections = ["a.f = b.f"]
+            [coupling]
+            step = {step}
+            iterate = {{}}
+            [unit.a]
+            kind = "equations"
+            inputs = {{ F = 0 }}
+            states = {{ x = 2, v = 0 }}
+            derivatives = {{ x = "v", v = "F - 9.81" }}
+            outputs = {{ x = "x", v = "v" }}
+            bond.f = {{ effort = "F", flow = "v", displacement = "x" }}
+            event = [{{ name = "bounce", when = "x <= 0 and v < 0", reset = {{ v = "-0.9*v" }} }}]
+            [unit.b]
+            kind = "equations"
+            inputs = {{ F = 0 }}
+            states = {{ x = 2, v = 0 }}
+            derivatives = {{ x = "v", v = "F/0.5 - 9.81" }}
+            outputs = {{ x = "x", v = "v" }}
+            bond.f = {{ effort = "F", flow = "v", displacement = "x" }}
+            [result]
+            speed = "at(b.v, '0.7 s')"
+            "#
+        );
+        fs::write(dir.join("s.toml"), text).unwrap();
+        let done = json(&good(&dir, "run s.toml --json --force --out out"));
+        let (hit, g) = ((4.0f64 / 9.81).sqrt(), 9.81);
+        let speed = g * hit * (0.9 - 0.5) / 1.5 - g * (0.7 - hit);
+        near(done["results"]["speed"].as_f64().unwrap(), speed, 0.3, step);
+    }
 }
 
 /// Where no coupling tries steps out, equations are reduced, and what is joined is one body.

@@ -22,7 +22,6 @@ derivatives = { x = "-x + (1 - loss)*u - bend*x^2" }
 outputs = { x = "x" }
 tolerance = 1e-12
 absolute_tolerance = 1e-12
-exchange_tolerance = 1e-12
 [unit.b]
 kind = "equations"
 inputs = { u = 0.0 }
@@ -31,7 +30,6 @@ derivatives = { x = "-x + (1 - loss)*u" }
 outputs = { x = "x" }
 tolerance = 1e-12
 absolute_tolerance = 1e-12
-exchange_tolerance = 1e-12
 "#;
 
 fn radii(dir: &std::path::Path, options: &str) -> Vec<f64> {
@@ -62,6 +60,34 @@ fn radii_of_a_pair() {
     assert!((r - (-0.05f64).exp()).abs() < 1e-3, "{r}: nearly the exact exp(-H/2)");
     let text = super::good(&dir, "check pair.toml --set loss=0.5 --stability H=0.1");
     assert!(text.contains("macro step 0.1 s") && text.contains("stable"), "{text}");
+}
+
+/// Two lags under a zero-order hold, a' = -a + b and b' = -b/2 - 0.8 a, with tolerances as they come: radii of the matrix
+/// of a step for all of 40 macro steps.
+#[test]
+fn radii_do_not_depend_on_tolerances() {
+    let dir = super::folder("stability-lags");
+    let unit = |name: &str, derivative: &str| {
+        format!(
+            "[unit.{name}]\nkind = 'equations'\ninputs = {{ u = 0 }}\nstates = {{ x = 1 }}\n\
+             derivatives = {{ x = '{derivative}' }}\noutputs = {{ x = 'x' }}\n"
+        )
+    };
+    let head = "stop = 4\nconnections = ['a.x -> b.u', 'b.x -> a.u']\nparameters = { H = 0.1 }\n\
+                coupling = { step = 'H' }\n";
+    let text = head.to_owned() + &unit("a", "-x + u") + &unit("b", "-0.5*x - 0.8*u");
+    std::fs::write(dir.join("pair.toml"), text).unwrap();
+    let steps: Vec<f64> = (1..=40).map(|k| f64::from(k) / 20.0).collect();
+    let list: Vec<String> = steps.iter().map(f64::to_string).collect();
+    let found = radii(&dir, &format!("--stability H={}", list.join(",")));
+    assert_eq!(found.len(), steps.len());
+    for (h, found) in steps.into_iter().zip(found) {
+        let (p, q) = ((-h).exp(), (-0.5 * h).exp());
+        let (half, det) = (0.5 * (p + q), p * q + 1.6 * (1.0 - p) * (1.0 - q));
+        let root = half * half - det;
+        let radius = if root < 0.0 { det.sqrt() } else { half + root.sqrt() };
+        assert!((found - radius).abs() < 1e-4, "H = {h}: {found}, not {radius}");
+    }
 }
 
 #[test]
@@ -122,7 +148,6 @@ states = { x = 1.0 }
 outputs = { x = "x" }
 tolerance = 1e-12
 absolute_tolerance = 1e-12
-exchange_tolerance = 1e-12
 [unit.a.mode.wide]
 derivatives = { x = "-damping*x + 3*u" }
 event = [{ name = "narrow", when = "x < -1", to = "narrow" }]
@@ -136,7 +161,6 @@ states = { y = 0.0 }
 outputs = { y = "y" }
 tolerance = 1e-12
 absolute_tolerance = 1e-12
-exchange_tolerance = 1e-12
 [unit.b.mode.wide]
 derivatives = { y = "-damping*y - u/3" }
 event = [{ name = "narrow", when = "y < -1", to = "narrow" }]

@@ -89,14 +89,19 @@ fn step(
                     delete it, or put the other units into a group of their own";
         return refuse(&node.span, message, help);
     }
-    if let Item::Table(table) = &iterate.item
-        && let Some(Node { item: Item::Text(method), span }) = table.get("method")
-        && method == "waveform"
-    {
-        let message = "the method waveform in a coupling of bonds".to_owned();
-        let help = "whole courses are handed on as units gave them, and no unit gives the efforts of bonds: delete \
-                    `method`, which is Newton's then";
-        return refuse(span, message, help);
+    if let Item::Table(table) = &iterate.item {
+        let method = match table.get("method") {
+            Some(Node { item: Item::Text(method), span }) => Some((method.as_str(), span)),
+            Some(_) => None,
+            // With a number of corrections, the method is this one unless it is named.
+            None => table.get("corrections").map(|node| ("fixed-point", &node.span)),
+        };
+        if let Some((method @ ("waveform" | "fixed-point"), span)) = method {
+            let message = format!("the method {method} in a coupling of bonds");
+            let help = "no unit gives the efforts of bonds: they follow from how the units answer, which method = \"newton\" \
+                        or \"broyden\" finds";
+            return refuse(span, message, help);
+        }
     }
     if let Some(node) = key("units") {
         named(tree, group, node, members, eval)?;
