@@ -22,24 +22,19 @@ pub(crate) struct Start<'a> {
 }
 
 /// Why there is no unit.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum Refused {
     /// The method does not take the equations.
+    #[error("{0}")]
     Method(String),
     /// An expression is not defined at the start.
+    #[error("{0}")]
     Start(String),
 }
 
 impl From<String> for Refused {
     fn from(why: String) -> Self {
         Self::Start(why)
-    }
-}
-
-impl From<Refused> for String {
-    fn from(refused: Refused) -> Self {
-        let (Refused::Method(why) | Refused::Start(why)) = refused;
-        why
     }
 }
 

@@ -227,9 +227,9 @@ unit_kind! {
         let (gain, period) = (r.finite("gain"), context.resolution.seconds(r.span("period")));
         r.finish(())?;
         let plan = Plan { governed: vec![false; case.machines.len()], ..Plan::default() };
-        let whole = |why: String| unsolved(params, why);
-        let machines = Machines::new(&case, &plan).map_err(whole)?;
-        let droop = case.governor.ok_or_else(|| whole("the file has no `gov`".into()))?.droop;
+        let machines = Machines::new(&case, &plan).map_err(|why| unsolved(params, why))?;
+        let missing = || unsolved(params, "the file has no `gov`");
+        let droop = case.governor.ok_or_else(missing)?.droop;
         let governed = governed.into_iter().map(|place| Governed {
             place,
             address: offset + case.buses[case.machines[place].bus].id,
