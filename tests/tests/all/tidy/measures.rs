@@ -19,7 +19,7 @@ const LONG_FUNCTIONS: usize = 0;
 const PUBLIC_ITEMS: usize = 339;
 
 /// Mentions of `Result<_, String>` in the code of `models`: errors that say nothing by their type.
-const TEXT_ERRORS: usize = 5;
+const TEXT_ERRORS: usize = 0;
 
 /// Files, or beginnings of their paths, below `models/src`: what takes part in finding out that a condition
 /// becomes true, and in what follows from that.
