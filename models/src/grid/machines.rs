@@ -119,11 +119,9 @@ impl Machines {
         if case.machines.is_empty() {
             return Err(CaseError::NoMachines);
         }
-        let governor = case.governor.or_else(|| {
-            let none = Governor { droop: 1.0, t1: 1.0, t2: 1.0, t3: 1.0 };
-            (!plan.governed.contains(&true)).then_some(none)
-        });
-        let governor = governor.ok_or(CaseError::NoGovernors)?;
+        let unused = Governor { droop: 1.0, t1: 1.0, t2: 1.0, t3: 1.0 };
+        let unused = (!plan.governed.contains(&true)).then_some(unused);
+        let governor = case.governor.or(unused).ok_or(CaseError::NoGovernors)?;
         let flow = solve(case)?;
         let mut units = units(case, plan, &flow);
         let mut state = 2 * units.len();
