@@ -196,7 +196,7 @@ impl Automatic {
         };
         let usual = candidates.iter().filter(|c| Some(**c) != barred);
         let Some(runner) = usual.chain(&barred).find_map(build) else {
-            return Err(refused.unwrap_or_else(|| Refused::Method(MethodError::Nothing)));
+            return Err(refused.unwrap_or(MethodError::Nothing.into()));
         };
         let prices = Prices::new(equations);
         let mut tally = Self::begin(&candidates, &prices);
