@@ -121,7 +121,7 @@ fn spawn(engine: Engine, problem: Problem, task: Task, limits: Limits) -> Result
         }
         Engine::Heyoka => {
             if problem == Problem::Grid {
-                input = program::machines()?;
+                input = program::machines().map_err(|e| e.to_string())?;
             }
             python(include_str!("heyoka_peer.py"), &[problem.end()])
         }

@@ -1,7 +1,7 @@
 //! Equations for peers that take them as data.
 use super::problem::Problem;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::{error::Error, path::PathBuf};
 use superdense_models::{
     grid::{
         case::Case,
@@ -24,7 +24,7 @@ struct Program {
 }
 
 /// The machines of S1a.
-pub(super) fn machines() -> Result<String, String> {
+pub(super) fn machines() -> Result<String, Box<dyn Error>> {
     let file = "../scenarios/library/grid/ieee39.json";
     let case = Case::read(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(file))?;
     let fault = Fault { bus: case.place(16)?, reactance: 1e-4, ticks: [1, 2] };

@@ -79,25 +79,71 @@ fn build(
     }
 }
 
+/// Why a text is no time of a table.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoTime {
+    #[error("`{0}` is no time in seconds")]
+    NoNumber(String),
+    #[error("`{0}` is too large")]
+    TooLarge(String),
+    #[error("the time {0} is negative")]
+    Negative(String),
+    #[error("{0} lies too far from the start")]
+    TooFar(String),
+}
+
+/// Why a text is no table of times and values, with the line.
+#[derive(Debug, thiserror::Error)]
+enum TableError {
+    #[error("line 1: {0}")]
+    Header(#[source] csv::Error),
+    #[error("line 1: the file is empty")]
+    Empty,
+    #[error("line 1: numbers instead of the names of columns")]
+    NoHeader,
+    #[error("line 1: several columns have the name `{0}`; give the number of one, from 1")]
+    SeveralColumns(String),
+    #[error("line 1: no column `{wanted}`; there are {}", known.join(", "))]
+    NoColumn { wanted: String, known: Vec<String> },
+    #[error("line {line}: {}", describe(.source))]
+    Record { line: u64, source: csv::Error },
+    #[error("line {line}: {source}")]
+    Time { line: u64, source: NoTime },
+    #[error("line {line}: `{cell}` is no number")]
+    NoNumber { line: u64, cell: String },
+    #[error("line {line}: the value {value} is not finite")]
+    NotFinite { line: u64, value: f64 },
+    #[error(
+        "line {line}: time {time} is on the tick of the row before; leave one of the two out, or take a finer \
+         `resolution` where they differ"
+    )]
+    SameTick { line: u64, time: String },
+    #[error("line {line}: time {time} does not lie after the row before")]
+    Before { line: u64, time: String },
+    #[error("line 2: no rows")]
+    NoRows,
+}
+
 /// The number of a column that is given by name or by number from 1, else the one at `place`.
-fn column(header: &csv::StringRecord, name: Option<&str>, place: usize) -> Result<usize, String> {
+fn column(
+    header: &csv::StringRecord,
+    name: Option<&str>,
+    place: usize,
+) -> Result<usize, TableError> {
     let numbered = |n: usize| (1..=header.len()).contains(&n).then(|| n - 1);
     let found = match name {
         None => numbered(place + 1),
         Some(name) => {
             let by_name = header.iter().position(|h| h == name);
             if header.iter().filter(|h| *h == name).count() > 1 {
-                return Err(format!(
-                    "line 1: several columns have the name `{name}`; give the number of one, from 1"
-                ));
+                return Err(TableError::SeveralColumns(name.to_owned()));
             }
             by_name.or_else(|| name.parse().ok().and_then(numbered))
         }
     };
     found.ok_or_else(|| {
         let wanted = name.map_or_else(|| (place + 1).to_string(), str::to_owned);
-        let names: Vec<&str> = header.iter().collect();
-        format!("line 1: no column `{wanted}`; there are {}", names.join(", "))
+        TableError::NoColumn { wanted, known: header.iter().map(str::to_owned).collect() }
     })
 }
 
@@ -120,18 +166,18 @@ fn read(
     separator: u8,
     columns: [Option<&str>; 2],
     (resolution, mut start): (Resolution, Option<i128>),
-) -> Result<Vec<(i64, f64)>, String> {
+) -> Result<Vec<(i64, f64)>, TableError> {
     let mut reader = csv::ReaderBuilder::new()
         .delimiter(separator)
         .comment(Some(b'#'))
         .trim(csv::Trim::All)
         .from_reader(text.as_bytes());
-    let header = reader.headers().map_err(|e| format!("line 1: {e}"))?.clone();
+    let header = reader.headers().map_err(TableError::Header)?.clone();
     if header.is_empty() {
-        return Err("line 1: the file is empty".into());
+        return Err(TableError::Empty);
     }
     if is_data(header.iter()) {
-        return Err("line 1: numbers instead of the names of columns".into());
+        return Err(TableError::NoHeader);
     }
     let (time, value) = (column(&header, columns[0], 0)?, column(&header, columns[1], 1)?);
     let mut rows: Vec<(i64, f64)> = Vec::new();
@@ -141,34 +187,32 @@ fn read(
         match reader.read_record(&mut record) {
             Ok(true) => {}
             Ok(false) => break,
-            Err(e) => return Err(format!("line {line}: {}", describe(&e))),
+            Err(source) => return Err(TableError::Record { line, source }),
         }
         let (t, v) = (&record[time], &record[value]);
         let ticks = match date(t) {
             None => ticks(t, resolution),
             Some(date) => since(date - *start.get_or_insert(date), resolution)
-                .ok_or_else(|| format!("{t} lies too far from the start")),
+                .ok_or_else(|| NoTime::TooFar(t.to_owned())),
         };
-        let ticks = ticks.map_err(|e| format!("line {line}: {e}"))?;
-        let v: f64 = v.parse().map_err(|_| format!("line {line}: `{v}` is no number"))?;
-        if !v.is_finite() {
-            return Err(format!("line {line}: the value {v} is not finite"));
+        let ticks = ticks.map_err(|source| TableError::Time { line, source })?;
+        let none = |_| TableError::NoNumber { line, cell: v.to_owned() };
+        let x: f64 = v.parse().map_err(none)?;
+        if !x.is_finite() {
+            return Err(TableError::NotFinite { line, value: x });
         }
         match rows.last().map(|(last, _)| ticks.cmp(last)) {
             None | Some(Ordering::Greater) => {}
             Some(Ordering::Equal) => {
-                return Err(format!(
-                    "line {line}: time {t} is on the tick of the row before; leave one of the two \
-                     out, or take a finer `resolution` where they differ"
-                ));
+                return Err(TableError::SameTick { line, time: t.to_owned() });
             }
             Some(Ordering::Less) => {
-                return Err(format!("line {line}: time {t} does not lie after the row before"));
+                return Err(TableError::Before { line, time: t.to_owned() });
             }
         }
-        rows.push((ticks, v));
+        rows.push((ticks, x));
     }
-    if rows.is_empty() { Err("line 2: no rows".into()) } else { Ok(rows) }
+    if rows.is_empty() { Err(TableError::NoRows) } else { Ok(rows) }
 }
 
 fn describe(e: &csv::Error) -> String {
@@ -181,13 +225,13 @@ fn describe(e: &csv::Error) -> String {
 }
 
 /// A time of a CSV file: exact where the text allows it; digits below one tick are rounded.
-pub(crate) fn ticks(text: &str, resolution: Resolution) -> Result<i64, String> {
+pub(crate) fn ticks(text: &str, resolution: Resolution) -> Result<i64, NoTime> {
     let ticks = resolution.parse_ticks(text).or_else(|_| {
-        let seconds: f64 = text.parse().map_err(|_| format!("`{text}` is no time in seconds"))?;
+        let seconds: f64 = text.parse().map_err(|_| NoTime::NoNumber(text.to_owned()))?;
         let ticks = (seconds * resolution.ticks_per_second() as f64).round();
-        if ticks.abs() < 9e18 { Ok(ticks as i64) } else { Err(format!("`{text}` is too large")) }
+        if ticks.abs() < 9e18 { Ok(ticks as i64) } else { Err(NoTime::TooLarge(text.to_owned())) }
     })?;
-    if ticks < 0 { Err(format!("the time {text} is negative")) } else { Ok(ticks) }
+    if ticks < 0 { Err(NoTime::Negative(text.to_owned())) } else { Ok(ticks) }
 }
 
 /// Nanoseconds of a date with a time, since 1970.
@@ -255,12 +299,12 @@ mod tests {
         let text = "time,1,2\n0,10,20\n";
         let value =
             |time, column| read(text, b',', [time, column], (NANO, None)).map(|rows| rows[0].1);
-        assert_eq!(value(None, None), Ok(10.0));
-        assert_eq!(value(None, Some("2")), Ok(20.0));
-        assert_eq!(value(None, Some("3")), Ok(20.0));
+        assert_eq!(value(None, None).unwrap(), 10.0);
+        assert_eq!(value(None, Some("2")).unwrap(), 20.0);
+        assert_eq!(value(None, Some("3")).unwrap(), 20.0);
         assert!(
             read("t\n0\n", b',', [None, None], (NANO, None))
-                .is_err_and(|e| e.contains("no column `2`"))
+                .is_err_and(|e| e.to_string().contains("no column `2`"))
         );
     }
 
@@ -280,7 +324,8 @@ mod tests {
         assert_eq!(from_start, from_first.map(|t| t + 58 * second + second / 2));
         let late = at(Some("2024-03-01")).unwrap();
         assert_eq!(late, from_first.map(|t| t - from_first[2]));
-        assert!(at(Some("1600-01-01")).is_err_and(|e| e.ends_with("lies too far from the start")));
+        let why = at(Some("1600-01-01")).unwrap_err().to_string();
+        assert!(why.ends_with("lies too far from the start"), "{why}");
         let rows: Vec<(i64, f64)> = late.into_iter().zip([1.0, 2.0, 3.0, 4.0]).collect();
         let of = |linear| {
             pieces(&rows, linear, NANO).iter().map(|p| (p.at, p.value)).collect::<Vec<_>>()
@@ -322,10 +367,8 @@ mod tests {
             ("0,1\n1,2\n", "line 1: numbers instead of the names of columns"),
         ];
         for (text, expected) in cases {
-            assert_eq!(
-                read(text, b',', [Some("t"), Some("x")], (NANO, None)),
-                Err(expected.into())
-            );
+            let why = read(text, b',', [Some("t"), Some("x")], (NANO, None)).unwrap_err();
+            assert_eq!(why.to_string(), expected);
         }
     }
 

@@ -1,7 +1,7 @@
 //! A macro step tried out, with its error as an estimate of `trust.rs` wants it.
 use super::{
     Correction, Estimate, Policy, Rehearsal,
-    rehearsal::Step,
+    failures::Step,
     trial::{Progress, Saved, Told},
     trust::residual,
 };

@@ -19,7 +19,7 @@
 use super::{
     Estimate, Extrapolation, Line, Rehearsal,
     extrapolation::Cubic,
-    rehearsal::Step,
+    failures::Step,
     trial::{Progress, Told},
     trust::{integrated, product},
 };

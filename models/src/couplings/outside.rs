@@ -5,7 +5,7 @@
 //! next step begins there. Each group keeps its own steps, whatever the group around it does.
 use super::{
     Correction, Pace, Rehearsal,
-    rehearsal::Step,
+    failures::Step,
     trial::{Progress, Told},
 };
 use crate::signal::value::Value;
@@ -51,7 +51,7 @@ impl Rehearsal {
     /// Takes what came from outside at this tag, where the step ends.
     pub(super) fn interrupt(&mut self, at: Tag, inputs: Inputs) -> Step<()> {
         let Some(mut begun) = self.plan.begun.take() else {
-            return Ok(self.trial.give((at.ticks, at.micro), inputs)?);
+            return self.trial.give((at.ticks, at.micro), inputs);
         };
         // Messages that are still on the agenda will not be told.
         begun.given.truncate(begun.given.len() - self.plan.agenda.len());

@@ -15,7 +15,7 @@
 //! sees all that the step does wrong, whatever is told, also in iterated steps.
 use super::{
     Estimate, Rehearsal,
-    rehearsal::Step,
+    failures::Step,
     trial::{Progress, Told},
     trust::{integrated, product},
 };

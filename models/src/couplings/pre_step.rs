@@ -33,10 +33,12 @@
 //! **Remark.** The paper declares the scheme covered by a European patent application (M. Benedikt
 //! and S. Genser, "Pre-step co-simulation method and device", 2018). Who uses it should look whether
 //! that concerns them.
-use super::trial::{Told, Trial};
+use super::{
+    failures::{CouplingError, Step},
+    trial::{Told, Trial},
+};
 use nalgebra::{DMatrix, DVector};
 use serde::{Deserialize, Serialize};
-use superdense_kernel::snapshot::SnapshotError;
 
 /// By how much signals are moved, relative to 1 + |y|.
 const MOVE: f64 = 1e-5;
@@ -86,13 +88,8 @@ impl PreStep {
     }
 
     /// A macro step to `until`, after the exchange at its start; and what is to be said of it.
-    pub(super) fn leg(
-        &mut self,
-        trial: &mut Trial,
-        until: i64,
-    ) -> Result<(Told, Option<String>), String> {
-        let refused = |e: SnapshotError| e.to_string();
-        let start = trial.save().map_err(refused)?;
+    pub(super) fn leg(&mut self, trial: &mut Trial, until: i64) -> Step<(Told, Option<String>)> {
+        let start = trial.save()?;
         let now = trial.tick();
         let y = DVector::from_vec(trial.values());
         let steps = usize::try_from((until - now + self.micro - 1) / self.micro).unwrap_or(1);
@@ -100,7 +97,7 @@ impl PreStep {
         let (_, held) = self.run(trial, &y, None, length, until)?;
         let mut responses = Vec::with_capacity(y.len());
         for signal in 0..y.len() {
-            trial.restore(&start).map_err(refused)?;
+            trial.restore(&start)?;
             let moved = MOVE * (1.0 + y[signal].abs());
             let (_, run) = self.run(trial, &y, Some((signal, moved)), length, until)?;
             let off = run.iter().zip(&held).map(|(a, b)| (a - b) / moved);
@@ -114,7 +111,7 @@ impl PreStep {
             Ahead::MacroStep => model.implicit(&delta, &held[..=steps])?,
         };
         let u = &y + model.inputs(steps, &ahead)?;
-        trial.restore(&start).map_err(refused)?;
+        trial.restore(&start)?;
         let (told, run) = self.run(trial, &u, None, steps, until)?;
         let distances = model.exact(delta, &run[..steps], &u);
         let off = |(delta, y): (&DVector<f64>, &DVector<f64>)| {
@@ -136,7 +133,7 @@ impl PreStep {
         moved: Option<(usize, f64)>,
         steps: usize,
         until: i64,
-    ) -> Result<(Told, Trajectory), String> {
+    ) -> Step<(Told, Trajectory)> {
         let constants =
             |u: &DVector<f64>| u.iter().map(|&x| [x, 0.0, 0.0, 0.0]).collect::<Vec<_>>();
         let mut first = u.clone();
@@ -160,7 +157,7 @@ impl PreStep {
 
 impl Model {
     /// From the responses of all signals to each, moved by one for the first micro-step.
-    fn of(responses: &[Trajectory]) -> Result<Self, String> {
+    fn of(responses: &[Trajectory]) -> Step<Self> {
         let column = |at: usize| responses.iter().map(move |r| r[at].clone());
         let b = DMatrix::from_columns(&column(1).collect::<Vec<_>>());
         let length = responses[0].len();
@@ -184,17 +181,17 @@ impl Model {
 
     /// The deviation `delta` at the end of `run`, by one linear-implicit Euler step of (29). The
     /// first micro-step of the run, told the true values at its start, shows the derivatives.
-    fn implicit(&self, delta: &DVector<f64>, run: &[DVector<f64>]) -> Result<DVector<f64>, String> {
+    fn implicit(&self, delta: &DVector<f64>, run: &[DVector<f64>]) -> Step<DVector<f64>> {
         let (n, steps) = (delta.len(), (run.len() - 1) as f64);
         let ideal = (&self.a + &self.b - DMatrix::identity(n, n)) * steps;
         let slope = (&run[1] - &run[0]) * steps + &ideal * delta;
         let step = (DMatrix::identity(n, n) - ideal).lu().solve(&slope);
-        let step = step.ok_or("the implicit step over the macro step is singular")?;
+        let step = step.ok_or(CouplingError::SingularStep)?;
         Ok(delta + step - (&run[run.len() - 1] - &run[0]))
     }
 
     /// The change of inputs, held for `steps`, that changes the outputs at the end by `by`: (43).
-    fn inputs(&self, steps: usize, by: &DVector<f64>) -> Result<DVector<f64>, String> {
+    fn inputs(&self, steps: usize, by: &DVector<f64>) -> Step<DVector<f64>> {
         let mut sum = DMatrix::zeros(self.b.nrows(), self.b.ncols());
         let mut power = self.b.clone();
         for _ in 0..steps {
@@ -219,13 +216,13 @@ fn remark(worst: f64) -> String {
 }
 
 /// The pseudo-inverse, without singular values below a part of the largest.
-fn inverse(m: DMatrix<f64>, part: f64) -> Result<DMatrix<f64>, String> {
+fn inverse(m: DMatrix<f64>, part: f64) -> Step<DMatrix<f64>> {
     if m.iter().any(|x| !x.is_finite()) {
-        return Err("the responses to moved signals are not finite".into());
+        return Err(CouplingError::Responses);
     }
     let svd = m.svd(true, true);
     let largest = svd.singular_values.iter().fold(0.0, |a: f64, &b| a.max(b));
-    svd.pseudo_inverse(part * largest).map_err(str::to_owned)
+    svd.pseudo_inverse(part * largest).map_err(CouplingError::NoInverse)
 }
 
 #[cfg(test)]

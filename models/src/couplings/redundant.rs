@@ -18,8 +18,8 @@ const UNTOLD: f64 = 1e-2;
 /// Smallest share of a signal in the motion that changes nothing.
 const SHARE: f64 = 1e-3;
 
-/// Which bonds are too many, by the Jacobian in columns, of differences of at least `step`.
-pub(super) fn redundant(jacobian: &[f64], step: f64, names: &[String]) -> Option<String> {
+/// The bonds that say the same, by the Jacobian in columns, of differences of at least `step`.
+pub(super) fn redundant(jacobian: &[f64], step: f64, names: &[String]) -> Option<Vec<String>> {
     let n = names.len();
     if names.iter().filter(|name| name.contains(BOND)).count() < 2 {
         return None;
@@ -45,13 +45,7 @@ pub(super) fn redundant(jacobian: &[f64], step: f64, names: &[String]) -> Option
             bonds.push(line);
         }
     }
-    (bonds.len() > 1).then(|| {
-        format!(
-            "the bonds `{}` say the same of their units: how much each of them carries cannot be told, as in a ring \
-             of rigid bodies; leave one of these lines out, or let a unit give way",
-            bonds.join("`, `")
-        )
-    })
+    (bonds.len() > 1).then_some(bonds)
 }
 
 /// The bonds that do not agree where the run starts, by what their conditions miss.

@@ -16,6 +16,7 @@
 use super::{
     Iteration, Line, Policy, PreStep, Until,
     extrapolation::{Cubic, through},
+    failures::{CouplingError, Divergence, Step},
     outside::{Begun, Inputs},
     parallel_embedded::Node,
     redundant::{disagree, redundant},
@@ -95,29 +96,6 @@ pub(super) struct Plan {
     pub(super) past: Vec<Node>,
 }
 
-/// Why a step could not be made.
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// A unit or the kernel ended it.
-    Broken(String),
-    /// The corrections do not converge.
-    Diverges(String),
-}
-
-impl From<String> for Failure {
-    fn from(why: String) -> Self {
-        Self::Broken(why)
-    }
-}
-
-impl From<SnapshotError> for Failure {
-    fn from(why: SnapshotError) -> Self {
-        Self::Broken(why.to_string())
-    }
-}
-
-pub(super) type Step<T> = Result<T, Failure>;
-
 /// The distance that a member may have from its trial, relative to 1 + |y|: only the rounding of
 /// times at which both heard a message.
 const SAME: f64 = 1e-9;
@@ -138,9 +116,9 @@ impl Rehearsal {
         timer: Timer,
         mut units: Simulation<Value>,
         outputs: &Outputs,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, CouplingError> {
         let signals = policy.extrapolations.len();
-        units.save().map_err(|e| e.to_string())?;
+        units.save().map_err(Box::new)?;
         let lines = policy.lines(|e| rehearse.estimate.looks_at(e));
         let mut trial =
             Trial::new(units, policy.names.clone(), outputs, lines, timer.resolution())?;
@@ -148,7 +126,7 @@ impl Rehearsal {
             trial.near = near;
         }
         if trial.outside() > 0 {
-            trial.to_bytes().map_err(|e| e.to_string())?;
+            trial.to_bytes()?;
         }
         let plan = Plan {
             timer,
@@ -205,7 +183,9 @@ impl Rehearsal {
         loop {
             let until = self.plan.policy.pace.ahead(now);
             let (told, ratio) = match self.attempt(until, &start) {
-                Err(Failure::Diverges(_)) if repeats && self.plan.policy.pace.can_shrink() => {
+                Err(CouplingError::Diverges(_))
+                    if repeats && self.plan.policy.pace.can_shrink() =>
+                {
                     self.refuse(&start, 1e3, &before)?;
                     continue;
                 }
@@ -231,7 +211,7 @@ impl Rehearsal {
         let start = self.trial.save()?;
         let before = self.plan.rehearse.iteration.clone();
         let mut told = self.leg(now);
-        if let Err(Failure::Diverges(_)) = told {
+        if let Err(CouplingError::Diverges(_)) = told {
             self.trial.restore(&start)?;
             self.plan.rehearse.iteration = None;
             told = self.leg(now);
@@ -319,10 +299,10 @@ impl Rehearsal {
                 None => {
                     let jacobian = self.differences(&y, &r, &start, (end, until))?;
                     if end > self.trial.now.last
-                        && let Some(why) =
+                        && let Some(bonds) =
                             redundant(&jacobian, COARSE * DIFFERENCE, &self.plan.policy.names)
                     {
-                        return Err(Failure::Broken(why));
+                        return Err(CouplingError::Redundant(bonds));
                     }
                     iteration.take(jacobian);
                     iteration.next(&y, &r).unwrap_or(y)
@@ -398,22 +378,21 @@ impl Rehearsal {
         self.trial.now.timer.seconds(self.trial.tick(), until)
     }
 
-    pub(super) fn diverges(&self, off: &[f64], tolerance: f64, rounds: u32) -> Failure {
+    pub(super) fn diverges(&self, off: &[f64], tolerance: f64, rounds: u32) -> CouplingError {
         let names = &self.plan.policy.names;
         let worst = (0..off.len()).max_by(|&a, &b| off[a].total_cmp(&off[b])).unwrap_or(0);
-        Failure::Diverges(format!(
-            "the macro step does not converge: after {rounds} corrections {} is {:e} from what its \
-             receivers were told, relative to 1 + its size, with a tolerance of {tolerance:e} (signals {}); try \
-             method = \"newton\", a smaller `relaxation`, a shorter `step`, a larger `max`, or, for \
-             whole courses, a smaller `exchange_tolerance` of the units",
-            names.get(worst).map_or("a signal", String::as_str),
-            off.get(worst).copied().unwrap_or(f64::NAN),
-            names.join(", "),
-        ))
+        let off = off.get(worst).copied().unwrap_or(f64::NAN);
+        let (worst, signals) = (self.signal(worst), names.clone());
+        Divergence { rounds, worst, off, tolerance, signals }.into()
+    }
+
+    /// The name of a signal.
+    fn signal(&self, number: usize) -> String {
+        self.plan.policy.names.get(number).cloned().unwrap_or_else(|| "a signal".to_owned())
     }
 
     /// The members must have done what their trial did.
-    fn compare(&self) -> Result<(), String> {
+    fn compare(&self) -> Step<()> {
         let Progress { timer, lines, .. } = &self.trial.now;
         for (k, (line, member)) in lines.iter().zip(&self.plan.members).enumerate() {
             let at = timer.now();
@@ -423,12 +402,7 @@ impl Rehearsal {
             );
             let same = (trial - member).abs() <= SAME * (1.0 + trial.abs());
             if at > self.trial.now.last && !same {
-                return Err(format!(
-                    "{} is {member}, and was {trial} when the macro step was tried out: its unit \
-                     does not do the same again from the same state; use a coupling that does not \
-                     repeat steps",
-                    self.plan.policy.names.get(k).map_or("a signal", String::as_str),
-                ));
+                return Err(CouplingError::Differs { signal: self.signal(k), member, trial });
             }
         }
         Ok(())
@@ -474,7 +448,7 @@ impl Rehearsal {
         let done = done.and_then(|()| {
             if due && fx.now().micro + 1 >= self.trial.micro() { self.step() } else { Ok(()) }
         });
-        if let Err(Failure::Broken(why) | Failure::Diverges(why)) = done {
+        if let Err(why) = done {
             fx.fail(why);
             self.plan.timer.set(NEVER);
             return;

@@ -14,7 +14,7 @@
 use super::{
     Rehearsal,
     extrapolation::Cubic,
-    rehearsal::Step,
+    failures::Step,
     trial::{Saved, Told},
 };
 

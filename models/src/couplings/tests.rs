@@ -411,5 +411,5 @@ fn who_cannot_be_brought_back_is_named() {
     let policy = master(0, None, Estimate::Doubling).plan.policy.clone();
     let timer = Timer::due(NEVER, RESOLUTION);
     let why = Rehearsal::new(policy, rehearse, timer, units, &Outputs::default()).unwrap_err();
-    assert_eq!(why, "plant: it has no state access");
+    assert_eq!(why.to_string(), "plant: it has no state access");
 }

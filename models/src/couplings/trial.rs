@@ -1,5 +1,10 @@
 //! A group on trial: its units once more, ahead of themselves, and brought back at will.
-use super::{Line, extrapolation::Cubic, outside::Inputs};
+use super::{
+    Line,
+    extrapolation::Cubic,
+    failures::{CouplingError, Step},
+    outside::Inputs,
+};
 use crate::signal::{
     NEVER, Timer,
     value::{Flag, Segment, Value},
@@ -88,12 +93,12 @@ impl Trial {
         outputs: &Outputs,
         lines: Vec<Line>,
         resolution: Resolution,
-    ) -> Result<Self, String> {
+    ) -> Step<Self> {
         let timer = Timer::due(NEVER, resolution);
         let source = |(path, port): &(String, u16)| Some((units.find(path)?, *port));
         let sources = outputs.signals.iter().map(source).collect();
         let others = outputs.others.iter().filter_map(source).collect();
-        let units = Nested::new(units).map_err(|e| e.to_string())?;
+        let units = Nested::new(units)?;
         let now = Progress {
             timer,
             lines,
@@ -162,15 +167,12 @@ impl Trial {
     }
 
     /// Tells all signals, each by its polynomial in seconds from the present tick.
-    pub(super) fn tell(&mut self, all: &[Cubic]) -> Result<Told, String> {
+    pub(super) fn tell(&mut self, all: &[Cubic]) -> Step<Told> {
         self.tell_some((0u16..).zip(all.iter().copied()))
     }
 
     /// Tells some of them.
-    pub(super) fn tell_some(
-        &mut self,
-        some: impl Iterator<Item = (u16, Cubic)>,
-    ) -> Result<Told, String> {
+    pub(super) fn tell_some(&mut self, some: impl Iterator<Item = (u16, Cubic)>) -> Step<Told> {
         let micro = self.micro();
         let Progress { timer, lines, last, .. } = &mut self.now;
         let at = timer.now();
@@ -187,7 +189,7 @@ impl Trial {
     pub(super) fn tell_pieces(
         &mut self,
         pieces: impl Iterator<Item = (u16, Segment)>,
-    ) -> Result<Told, String> {
+    ) -> Step<Told> {
         let micro = self.micro();
         let Progress { timer, lines, last, .. } = &mut self.now;
         let at = timer.now();
@@ -198,15 +200,15 @@ impl Trial {
         Ok(Told { at, micro, exchange, signals })
     }
 
-    fn commit(&mut self, signals: &[(u16, Segment)]) -> Result<(), String> {
+    fn commit(&mut self, signals: &[(u16, Segment)]) -> Step<()> {
         let at = self.tick();
         let inputs = signals.iter().map(|(port, s)| (*port, Value::Segment(s.clone()))).collect();
-        let told = self.units.write(|units| units.commit(at, inputs));
-        told.map(drop).map_err(|e| e.to_string())
+        self.units.write(|units| units.commit(at, inputs))?;
+        Ok(())
     }
 
     /// Goes to where something was told, and tells it again; of `some` signals within a step.
-    pub(super) fn repeat(&mut self, told: &Told, some: bool) -> Result<(), String> {
+    pub(super) fn repeat(&mut self, told: &Told, some: bool) -> Step<()> {
         self.run(told.at, false)?;
         if told.exchange {
             self.exchange();
@@ -226,11 +228,11 @@ impl Trial {
     }
 
     /// Lets the units go on to tick and micro-step `at`, where they are given inputs from outside.
-    pub(super) fn give(&mut self, at: (i64, u32), inputs: Inputs) -> Result<(), String> {
+    pub(super) fn give(&mut self, at: (i64, u32), inputs: Inputs) -> Step<()> {
         let Progress { timer, lines, outside, jumped, .. } = &mut self.now;
         *outside = true;
         let mut inputs = Some(inputs);
-        let done = self.units.write(|units| {
+        self.units.write(|units| {
             while let Some(given) = inputs.take() {
                 let next = units.next_within(at.0)?.filter(|tag| (tag.ticks, tag.micro) < at);
                 let tick = next.map_or(at.0, |tag| tag.ticks);
@@ -249,14 +251,13 @@ impl Trial {
                 }
             }
             Ok(())
-        });
-        done.map_err(|e: superdense_kernel::error::RunError| e.to_string())
+        })
     }
 
     /// Lets the units go on through tick `until`, or with `interrupts` through the first later one
     /// at which a signal jumps, or until a shared event is refuted, in which receivers believed by what they
     /// were told, and would again in the next micro-step; gives that tick.
-    pub(super) fn run(&mut self, until: i64, interrupts: bool) -> Result<i64, String> {
+    pub(super) fn run(&mut self, until: i64, interrupts: bool) -> Step<i64> {
         self.run_noting(until, interrupts, |_, _, _| {})
     }
 
@@ -266,12 +267,12 @@ impl Trial {
         until: i64,
         interrupts: bool,
         mut note: impl FnMut(u16, i64, &Segment),
-    ) -> Result<i64, String> {
+    ) -> Step<i64> {
         let Progress { timer, lines, refuted, outside, jumped, cycles, .. } = &mut self.now;
         let (start, mut until) = (timer.now(), until);
         let (most, mut heard) = (CYCLES * lines.len(), None);
         *refuted = false;
-        let done = self.units.write(|units| {
+        self.units.write(|units| -> Step<()> {
             while !*refuted
                 && *cycles <= most
                 && let Some(tag) = units.next_within(until)?
@@ -299,8 +300,7 @@ impl Trial {
                 }
             }
             Ok(())
-        });
-        done.map_err(|e: superdense_kernel::error::RunError| e.to_string())?;
+        })?;
         if *cycles > most {
             return Err(self.stuck(most, heard));
         }
@@ -309,18 +309,13 @@ impl Trial {
     }
 
     #[cold]
-    fn stuck(&self, most: usize, heard: Option<usize>) -> String {
+    fn stuck(&self, most: usize, heard: Option<usize>) -> CouplingError {
         let timer = &self.now.timer;
         let at = timer.resolution().format(timer.now());
         let of = |port: usize| {
-            let (name, value) = (&self.names[port], self.now.lines[port].value(timer.now(), timer));
-            format!(", the last of them by `{name}`, which is {value:e} then")
+            (self.names[port].clone(), self.now.lines[port].value(timer.now(), timer))
         };
-        format!(
-            "the macro step makes no headway: it took more than {most} events to {at} s{}; the coupling \
-             may diverge: take a shorter `step`, or a larger `exchange_tolerance` of the unit",
-            heard.map_or_else(String::new, of)
-        )
+        CouplingError::Stuck { most, at, signal: heard.map(of) }
     }
 
     /// The signals at the end of a step, before anything happens there, as the units know them: the

@@ -6,11 +6,7 @@
 //! before, each from its own time on, until these pieces are what comes again. So what is told
 //! converges to the solution of the whole of smooth units, whatever the length of the macro step, and
 //! as fast as 1, H, H²/2, H³/6, … where inputs act on states. The price is a message for each piece.
-use super::{
-    Line, Rehearsal, Until,
-    rehearsal::{Failure, Step},
-    trial::Told,
-};
+use super::{Line, Rehearsal, Until, failures::Step, trial::Told};
 use crate::{
     maths::poly::eval,
     signal::{
@@ -96,7 +92,7 @@ impl Rehearsal {
         told: &[Course],
         until: i64,
         heard: &mut [Course],
-    ) -> Result<(Vec<Told>, i64), Failure> {
+    ) -> Step<(Vec<Told>, i64)> {
         let mut ticks: Vec<i64> = told.iter().flatten().map(|p| p.0).collect();
         ticks.sort_unstable();
         ticks.dedup();

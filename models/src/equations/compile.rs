@@ -4,8 +4,9 @@ use super::{
     formulas::Formulas,
     lower::{Lowered, lower},
     read::{Declared, Reader, StartValues, gather_texts},
+    refused::{NoSliding, Refused},
     slide::{Slopes, slide},
-    start::{Refused, Start, under_method},
+    start::{Start, under_method},
     text::{Reset, TextEquations},
 };
 use crate::{
@@ -174,7 +175,7 @@ fn built(
         Ok(unit) => Some(unit),
         Err(refused) => {
             r.errors.push(match refused {
-                Refused::Method(why) => ParamError::at(r.params.span("method"), why)
+                Refused::Method(why) => ParamError::at(r.params.span("method"), why.to_string())
                     .help("choose another `method`; \"auto\" looks for one that fits"),
                 Refused::Start(why) => ParamError::whole(format!("at the start {why}"))
                     .help("check initial values, start values of inputs, parameters"),
@@ -206,11 +207,11 @@ fn slopes(
     let flags = VarId((dims.first_side() + found.len()) as u32);
     let refused = match d.algebraic {
         0 => slide(found, (dims, flags), derivatives, outputs),
-        _ => Err("solutions of algebraic equations do not slide".to_owned()),
+        _ => Err(NoSliding::Algebraic),
     };
     let help = "use switching = \"located\", or a mode for the sliding motion";
     let span = r.params.span("switching");
-    refused.map_err(|why| r.errors.push(ParamError::at(span, why).help(help))).ok()
+    refused.map_err(|why| r.errors.push(ParamError::at(span, why.to_string()).help(help))).ok()
 }
 
 /// The relations of the unit with their indicators: those of its formulas, then for each along which the

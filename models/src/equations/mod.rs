@@ -18,6 +18,7 @@ mod link_texts;
 mod lower;
 mod measures;
 mod read;
+mod refused;
 mod rename;
 mod resets;
 mod slide;

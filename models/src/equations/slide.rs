@@ -9,6 +9,7 @@
 //!
 //! The side of the function is zero meanwhile, and a relation of its own says that it slides. Outputs are
 //! combined in the same way (equivalent control).
+use super::refused::NoSliding;
 use crate::{
     maths::expr::{Expr, Frozen, Kind, VarId},
     solve::equations::Dims,
@@ -49,7 +50,7 @@ pub(super) fn slide(
     (dims, flags): (&Dims, VarId),
     derivatives: &mut [Expr],
     outputs: &mut [Expr],
-) -> Result<Vec<Slopes>, String> {
+) -> Result<Vec<Slopes>, NoSliding> {
     let mut all: Vec<Slopes> = Vec::new();
     for (number, function) in functions.iter().enumerate() {
         let flag = VarId(flags.0 + all.len() as u32);
@@ -75,11 +76,7 @@ pub(super) fn slide(
         let own: Vec<(&Slopes, bool)> =
             all.iter().map(slides).filter(|(s, it)| read.contains(&s.side) || *it).collect();
         if own.len() > MOST {
-            return Err(format!(
-                "sliding along surfaces of {} functions (sign, comparisons, ...) in one \
-                 expression; at most {MOST} are possible",
-                own.len()
-            ));
+            return Err(NoSliding::Functions { found: own.len(), most: MOST });
         }
         for (s, is_it) in own {
             // The mean of both sides is nothing for it, but for rounding, which others would hear.

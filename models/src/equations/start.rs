@@ -1,10 +1,10 @@
 //! Equations with a core, as a component.
-use super::auto::Automatic;
+use super::{auto::Automatic, refused::Refused};
 use crate::{
     kinds::{Param, Params},
     signal::value::Value,
     solve::{
-        Prepared, Settings, Stepped,
+        Prepared, Settings, Stepped, UnitError,
         any::AnyCore,
         core::Core,
         equations::Equations,
@@ -19,28 +19,6 @@ pub(crate) struct Start<'a> {
     pub initial: &'a [f64],
     pub inputs: &'a [f64],
     pub discrete: &'a [f64],
-}
-
-/// Why there is no unit.
-#[derive(Debug)]
-pub(crate) enum Refused {
-    /// The method does not take the equations.
-    Method(String),
-    /// An expression is not defined at the start.
-    Start(String),
-}
-
-impl From<String> for Refused {
-    fn from(why: String) -> Self {
-        Self::Start(why)
-    }
-}
-
-impl From<Refused> for String {
-    fn from(refused: Refused) -> Self {
-        let (Refused::Method(why) | Refused::Start(why)) = refused;
-        why
-    }
 }
 
 /// Why `name` is of no use to the method that the parameters name, and what to do.
@@ -113,8 +91,7 @@ pub(crate) fn under_method<E: Equations>(
             Stepped::new(prepared, &equations, &settings).map(AnyCore::Stepped)
         }
     };
-    let core = core.map_err(Refused::Method)?;
-    Ok(Component::atomic(start.unit(equations, core, settings)?))
+    Ok(Component::atomic(start.unit(equations, core?, settings)?))
 }
 
 impl Start<'_> {
@@ -123,7 +100,7 @@ impl Start<'_> {
         equations: E,
         core: C,
         settings: Settings,
-    ) -> Result<Unit<E, C>, String> {
+    ) -> Result<Unit<E, C>, Box<UnitError>> {
         Unit::with_core(equations, core, self.initial, self.inputs, self.discrete, settings)
     }
 }

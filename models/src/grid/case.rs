@@ -1,5 +1,5 @@
 //! Network data: buses, branches, generators, machines; read from JSON or MATPOWER case files.
-use super::matpower;
+use super::{errors::CaseError, matpower};
 use crate::kinds::files;
 use serde::Deserialize;
 use std::{
@@ -176,14 +176,14 @@ struct JsonCase {
 }
 
 /// The bus type of a MATPOWER code.
-pub(super) fn bus_type(code: f64) -> Result<BusType, String> {
-    match code {
-        1.0 => Ok(BusType::Load),
-        2.0 => Ok(BusType::Generator),
-        3.0 => Ok(BusType::Reference),
-        4.0 => Ok(BusType::Isolated),
-        _ => Err(format!("bus type {code} is none of 1 to 4")),
-    }
+pub(super) fn bus_type(code: f64) -> Option<BusType> {
+    Some(match code {
+        1.0 => BusType::Load,
+        2.0 => BusType::Generator,
+        3.0 => BusType::Reference,
+        4.0 => BusType::Isolated,
+        _ => return None,
+    })
 }
 
 impl Case {
@@ -191,9 +191,9 @@ impl Case {
     ///
     /// # Errors
     /// Where the file is malformed, with the line or field.
-    pub fn read(path: &Path) -> Result<Self, String> {
+    pub fn read(path: &Path) -> Result<Self, CaseError> {
         // Comments of old files are in other alphabets; numbers are not.
-        let bytes = files::read(path).map_err(|e| e.to_string())?;
+        let bytes = files::read(path)?;
         let text = String::from_utf8_lossy(&bytes);
         let case = if path.extension().is_some_and(|e| e == "m") {
             matpower::parse(&text)?
@@ -217,13 +217,14 @@ impl Case {
     ///
     /// # Errors
     /// Where the text is malformed or has other fields.
-    pub fn json(text: &str) -> Result<Self, String> {
-        let raw: JsonCase = serde_json::from_str(text).map_err(|e| e.to_string())?;
+    pub fn json(text: &str) -> Result<Self, CaseError> {
+        let raw: JsonCase = serde_json::from_str(text)?;
         let mut buses = Vec::new();
         for b in &raw.bus {
+            let ty = bus_type(f64::from(b.r#type));
             buses.push(Bus {
                 id: b.id,
-                ty: bus_type(f64::from(b.r#type)).map_err(|e| format!("bus {}: {e}", b.id))?,
+                ty: ty.ok_or(CaseError::BusType { bus: b.id, code: b.r#type })?,
                 demand: [b.Pd, b.Qd],
                 shunt: [b.Gs, b.Bs],
                 vm: b.Vm,
@@ -231,8 +232,7 @@ impl Case {
             });
         }
         let places: BTreeMap<u32, usize> = buses.iter().map(|b| b.id).zip(0..).collect();
-        let place =
-            |id: u32| places.get(&id).copied().ok_or_else(|| format!("there is no bus {id}"));
+        let place = |id: u32| places.get(&id).copied().ok_or(CaseError::NoBus(id));
         let mut branches = Vec::new();
         for b in raw.branch.iter().filter(|b| b.status > 0.0) {
             branches.push(Branch {
@@ -257,9 +257,9 @@ impl Case {
     ///
     /// # Errors
     /// When there is none of this number.
-    pub fn place(&self, id: u32) -> Result<usize, String> {
+    pub fn place(&self, id: u32) -> Result<usize, CaseError> {
         let found = self.buses.iter().position(|b| b.id == id);
-        found.ok_or_else(|| format!("there is no bus {id}"))
+        found.ok_or(CaseError::NoBus(id))
     }
 
     /// Takes 1 per unit and no angle as the start of a power flow, apart from voltages that generators
@@ -274,27 +274,27 @@ impl Case {
         }
     }
 
-    pub(super) fn checked(mut self) -> Result<Self, String> {
+    pub(super) fn checked(mut self) -> Result<Self, CaseError> {
         if !(self.base > 0.0 && self.base.is_finite()) {
-            return Err(format!("the base power is {} MVA; it must be above zero", self.base));
+            return Err(CaseError::Base(self.base));
         }
         let positive = |x: f64| x.is_finite() && x > 0.0;
         if !positive(self.frequency) {
-            return Err(format!("the frequency is {} Hz; it must be above zero", self.frequency));
+            return Err(CaseError::Frequency(self.frequency));
         }
         if let Some(g) = &self.governor
             && !([g.droop, g.t1, g.t3].into_iter().all(positive) && g.t2.is_finite() && g.t2 >= 0.0)
         {
-            return Err("governors (gov): R, T1 and T3 must be above zero, T2 not below".into());
+            return Err(CaseError::Governors);
         }
         let mut known = BTreeSet::new();
         for b in &self.buses {
             if !known.insert(b.id) {
-                return Err(format!("bus {} stands twice", b.id));
+                return Err(CaseError::BusTwice(b.id));
             }
             let numbers = b.demand.iter().chain(&b.shunt).chain([&b.va]);
             if !positive(b.vm) || numbers.into_iter().any(|x| !x.is_finite()) {
-                return Err(format!("bus {}: voltage or power is no usable number", b.id));
+                return Err(CaseError::Bus(b.id));
             }
         }
         for b in &self.branches {
@@ -302,23 +302,18 @@ impl Case {
             let impedance = r * r + x * x;
             if !(positive(impedance) && positive(b.tap) && (b.charging + b.shift).is_finite()) {
                 let [from, to] = b.ends.map(|e| self.buses[e].id);
-                let [what, wanted] = if !positive(impedance) {
-                    [
-                        "its impedance",
-                        "r + jx must not be zero; join the two buses, or give it 1e-5",
-                    ]
+                return Err(if !positive(impedance) {
+                    CaseError::Impedance(from, to)
                 } else if !positive(b.tap) {
-                    ["its tap", "it must be above zero, or 0 for a line"]
+                    CaseError::Tap(from, to)
                 } else {
-                    ["its charging or shift", "give finite numbers"]
-                };
-                return Err(format!("branch {from} to {to}: {what} is not usable: {wanted}"));
+                    CaseError::Charging(from, to)
+                });
             }
         }
         for g in &self.generators {
             if g.power.iter().any(|p| !p.is_finite()) {
-                let id = self.buses[g.bus].id;
-                return Err(format!("generator at bus {id}: its power is no usable number"));
+                return Err(CaseError::Power(self.buses[g.bus].id));
             }
         }
         self.out_of_service();
@@ -326,13 +321,10 @@ impl Case {
         for (k, m) in self.machines.iter().enumerate() {
             let id = self.buses[m.bus].id;
             if self.machines[..k].iter().any(|other| other.bus == m.bus) {
-                return Err(format!(
-                    "two machines at bus {id}: join them (add up Pm, H, Sn and 1/xdp), or put one on \
-                     a bus of its own, behind a branch that takes over part of its xdp"
-                ));
+                return Err(CaseError::TwoMachines(id));
             }
             if !(positive(m.inertia) && positive(m.reactance) && positive(m.rating)) {
-                return Err(format!("machine at bus {id}: H, xdp and Sn must be above zero"));
+                return Err(CaseError::Machine(id));
             }
         }
         self.islands()?;
@@ -351,18 +343,14 @@ impl Case {
     }
 
     /// Makes buses of type 2 without a generator load buses, as MATPOWER's `bustypes` does.
-    fn held_voltages(&mut self) -> Result<(), String> {
+    fn held_voltages(&mut self) -> Result<(), CaseError> {
         let mut generates = vec![false; self.buses.len()];
         self.generators.iter().for_each(|g| generates[g.bus] = true);
         for (bus, generates) in self.buses.iter_mut().zip(generates) {
             match bus.ty {
                 BusType::Generator if !generates => bus.ty = BusType::Load,
                 BusType::Reference if !generates => {
-                    return Err(format!(
-                        "the reference bus {} has no generator in service: give it one, or make a \
-                         bus that has one the reference (type 3)",
-                        bus.id
-                    ));
+                    return Err(CaseError::NotHeld(bus.id));
                 }
                 _ => {}
             }
@@ -371,29 +359,18 @@ impl Case {
     }
 
     /// Refuses buses that no reference bus holds together.
-    fn islands(&self) -> Result<(), String> {
+    fn islands(&self) -> Result<(), CaseError> {
         if !self.buses.iter().any(|b| b.ty == BusType::Reference) {
-            return Err("no bus is the reference (type 3)".into());
+            return Err(CaseError::NoReference);
         }
         let island = islands(self.buses.len(), self.branches.iter().map(|b| b.ends));
         let mut held = vec![false; self.buses.len()];
         for (bus, &k) in self.buses.iter().zip(&island) {
             held[k] |= matches!(bus.ty, BusType::Reference | BusType::Isolated);
         }
-        let lost: Vec<String> = self
-            .buses
-            .iter()
-            .zip(&island)
-            .filter(|(_, k)| !held[**k])
-            .map(|(b, _)| b.id.to_string())
-            .collect();
-        if lost.is_empty() {
-            return Ok(());
-        }
-        Err(format!(
-            "an island without a reference generator: bus {}; connect it, or make its buses type 4",
-            lost.join(", ")
-        ))
+        let lost = self.buses.iter().zip(&island).filter(|(_, k)| !held[**k]);
+        let lost: Vec<u32> = lost.map(|(b, _)| b.id).collect();
+        if lost.is_empty() { Ok(()) } else { Err(CaseError::Island(lost)) }
     }
 }
 

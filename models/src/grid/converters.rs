@@ -21,7 +21,7 @@ type Work<S = f64> = crate::solve::equations::Work<S>;
 /// L_k i_k' = s_k U - r i_k - v, C v' = Σ i_k - v/R; i_ref = (v_ref - v)/droop; the switch s_k
 /// opens at i_k - i_ref >= h and closes at i_k - i_ref <= -h.
 #[derive(Debug, Clone)]
-pub struct Converters {
+struct Converters {
     inductances: Vec<f64>,
     source: f64,
     resistance: f64,
@@ -210,6 +210,6 @@ impl UnitKind for ConvertersKind {
         r.finish(())?;
         let unit = Unit::new(equations, &vec![0.0; n + 1], &[], &discrete, settings);
         unit.map(Component::atomic)
-            .map_err(|why| vec![ParamError::whole(why).help("use method rk45")])
+            .map_err(|why| vec![ParamError::whole(why.to_string()).help("use method rk45")])
     }
 }

@@ -65,10 +65,12 @@ impl Reading<'_> {
         let given = number(e, key, Some(self.context))?;
         let bus = given as u32;
         let known = if f64::from(bus) == given {
-            self.case.place(bus).and_then(|k| match self.case.buses[k].ty {
-                BusType::Isolated => Err(format!("bus {bus} is isolated (type 4)")),
-                _ => Ok(k),
-            })
+            match self.case.place(bus) {
+                Ok(k) if self.case.buses[k].ty == BusType::Isolated => {
+                    Err(format!("bus {bus} is isolated (type 4)"))
+                }
+                known => known.map_err(|why| why.to_string()),
+            }
         } else {
             Err(format!("{given} is no number of a bus"))
         };

@@ -2,6 +2,7 @@
 use super::{
     admittance::{C, Network, polar},
     case::{BusType, Case},
+    errors::CaseError,
 };
 use crate::maths::sparse::{Lu, Pattern};
 use std::sync::Arc;
@@ -38,7 +39,7 @@ impl Flow {
 ///
 /// # Errors
 /// When Newton's method does not converge, with the worst bus.
-pub fn solve(case: &Case) -> Result<Flow, String> {
+pub fn solve(case: &Case) -> Result<Flow, CaseError> {
     let network = Network::new(case);
     let mut wanted: Vec<C> =
         case.buses.iter().map(|b| C::new(-b.demand[0], -b.demand[1]) / case.base).collect();
@@ -70,20 +71,15 @@ pub fn solve(case: &Case) -> Result<Flow, String> {
             break;
         }
         if !jacobian.solve(&network, (&v, &vm, &current), &mut step) {
-            return Err(
-                "the power flow has a singular Jacobian: check branches and bus types".into()
-            );
+            return Err(CaseError::SingularFlow);
         }
         let (angles, magnitudes) = step.split_at(unknowns.angles.len());
         unknowns.angles.iter().zip(angles).for_each(|(&k, d)| va[k] -= d);
         unknowns.magnitudes.iter().zip(magnitudes).for_each(|(&k, d)| vm[k] -= d);
         unknowns.angles.iter().for_each(|&k| (vm[k], va[k]) = proper(vm[k], va[k]));
     }
-    Err(format!(
-        "the power flow does not converge in {STEPS} steps: bus {} misses {:.3e} pu; check that \
-         demand and generation can be met",
-        case.buses[worst.0].id, worst.1
-    ))
+    let (bus, missing) = (case.buses[worst.0].id, worst.1);
+    Err(CaseError::Diverges { steps: STEPS, bus, missing })
 }
 
 /// Magnitude and angle of a voltage, from -π to π, after a step that went far.

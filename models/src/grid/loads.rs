@@ -42,7 +42,7 @@ struct House {
 /// **Why not the continuous unit.** Between switches the solution is a formula; a population of a
 /// million takes two hundred bytes each.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Load {
+struct Load {
     timer: Timer,
     house: House,
     /// Temperature at the last switch.
@@ -256,7 +256,7 @@ unit_kind! {
 
 /// Adds up powers. Input 0: changes in kW, as numbers or packets; outputs: 0 power in kW, 1 units on, 2 switches.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Total {
+struct Total {
     timer: Timer,
     power: f64,
     on: i64,

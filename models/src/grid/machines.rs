@@ -17,6 +17,7 @@ pub use plan::{Fault, Outage, Plan};
 use super::{
     admittance::C,
     case::{Case, Governor},
+    errors::CaseError,
     flow::{Flow, solve},
     ports::{self, Input, Output},
     topology::{Breakers, Islands, Topology},
@@ -114,15 +115,13 @@ impl Machines {
     ///
     /// # Errors
     /// When the power flow has none, or the case has no machines.
-    pub fn new(case: &Case, plan: &Plan) -> Result<Self, String> {
+    pub fn new(case: &Case, plan: &Plan) -> Result<Self, CaseError> {
         if case.machines.is_empty() {
-            return Err("the file has no machine data (H, xdp, Sn)".into());
+            return Err(CaseError::NoMachines);
         }
-        let governor = case.governor.or_else(|| {
-            let none = Governor { droop: 1.0, t1: 1.0, t2: 1.0, t3: 1.0 };
-            (!plan.governed.contains(&true)).then_some(none)
-        });
-        let governor = governor.ok_or("the file has no governor data (gov)")?;
+        let unused = Governor { droop: 1.0, t1: 1.0, t2: 1.0, t3: 1.0 };
+        let unused = (!plan.governed.contains(&true)).then_some(unused);
+        let governor = case.governor.or(unused).ok_or(CaseError::NoGovernors)?;
         let flow = solve(case)?;
         let mut units = units(case, plan, &flow);
         let mut state = 2 * units.len();
@@ -221,7 +220,7 @@ impl Machines {
     }
 
     /// All variables at the start, without the mechanical powers.
-    fn start(&self) -> Result<Vec<f64>, String> {
+    fn start(&self) -> Result<Vec<f64>, CaseError> {
         let mut vars = vec![0.0; self.dims.variables()];
         let places = self.places();
         for (k, unit) in self.units.iter().enumerate() {
@@ -229,7 +228,7 @@ impl Machines {
             vars[places.status + k] = 1.0;
         }
         if !self.connect(&mut vars) {
-            return Err("the network with its loads is singular".into());
+            return Err(CaseError::SingularNetwork);
         }
         vars[places.news] = 0.0;
         Ok(vars)
@@ -251,7 +250,7 @@ impl Machines {
     ///
     /// # Errors
     /// When the network is singular.
-    pub fn initial(&self) -> Result<(Vec<f64>, Vec<f64>), String> {
+    pub fn initial(&self) -> Result<(Vec<f64>, Vec<f64>), CaseError> {
         let mut vars = self.start()?;
         self.rest(&mut vars);
         let (x, d) = (Dims::STATES, self.dims.first_discrete());

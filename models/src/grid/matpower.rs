@@ -7,25 +7,25 @@
 //! MATPOWER's `savecase` writes such a case in numbers.
 use super::{
     case::{Branch, Bus, BusType, Case, Generator, bus_type},
+    errors::CaseError,
     script::{Script, Table},
 };
 use std::{collections::BTreeMap, mem::take};
 
 /// Lines with their numbers, without comments.
-pub(super) type Lines = Vec<(usize, String)>;
+pub(super) type Lines = Vec<(u64, String)>;
 
 /// Reads a case.
 ///
 /// # Errors
 /// Names the line.
-pub fn parse(text: &str) -> Result<Case, String> {
+pub(super) fn parse(text: &str) -> Result<Case, CaseError> {
     let mut script = Script::default();
     for statement in statements(text)? {
         script.run(statement)?;
     }
-    let missing = |name: &str| format!("`mpc.{name}` is missing");
-    let base = script.base.ok_or_else(|| missing("baseMVA"))?;
-    let table = |name: &str| script.tables.get(name).ok_or_else(|| missing(name));
+    let base = script.base.ok_or(CaseError::MissingField("baseMVA"))?;
+    let table = |name: &'static str| script.tables.get(name).ok_or(CaseError::MissingField(name));
     let [bus, generation, branch] = [table("bus")?, table("gen")?, table("branch")?];
     let (mut buses, mut places) = (Vec::new(), BTreeMap::new());
     for (line, row) in rows(bus) {
@@ -34,16 +34,17 @@ pub fn parse(text: &str) -> Result<Case, String> {
         places.entry(id).or_insert(buses.len());
         buses.push(Bus {
             id,
-            ty: bus_type(ty).map_err(|e| format!("line {line}: {e}"))?,
+            ty: bus_type(ty).ok_or(CaseError::BusTypeInLine { line, code: ty })?,
             demand: [pd, qd],
             shunt: [gs, bs],
             vm,
             va,
         });
     }
-    let at = |line: usize, id: f64| {
+    let at = |line: u64, id: f64| {
         let id = number(line, id)?;
-        places.get(&id).copied().ok_or_else(|| format!("line {line}: there is no bus {id}"))
+        let missing = || CaseError::NoBusInLine { line, bus: id.to_string() };
+        places.get(&id).copied().ok_or_else(missing)
     };
     let (mut generators, mut voltages) = (Vec::new(), Vec::new());
     for (line, row) in rows(generation) {
@@ -72,7 +73,7 @@ pub fn parse(text: &str) -> Result<Case, String> {
     Ok(Case { base, frequency: 60.0, buses, branches, generators, machines, governor })
 }
 
-fn rows(table: &Table) -> impl Iterator<Item = (usize, &[f64])> {
+fn rows(table: &Table) -> impl Iterator<Item = (u64, &[f64])> {
     table.iter().map(|(line, row)| (*line, row.as_slice()))
 }
 
@@ -117,7 +118,7 @@ fn lines(text: &str) -> Lines {
 }
 
 /// The statements of a file, which end at `;`, `,` or the end of a line outside of brackets.
-fn statements(text: &str) -> Result<Vec<Lines>, String> {
+fn statements(text: &str) -> Result<Vec<Lines>, CaseError> {
     let (mut all, mut statement, mut depth) = (Vec::new(), Lines::new(), 0);
     for (number, line) in lines(text) {
         let mut piece = String::new();
@@ -138,23 +139,22 @@ fn statements(text: &str) -> Result<Vec<Lines>, String> {
     }
     match statement.first() {
         Some((line, start)) => {
-            Err(format!("line {line}: `{}` has no closing bracket", start.trim()))
+            Err(CaseError::Unclosed { line: *line, statement: start.trim().to_owned() })
         }
         None => Ok(all),
     }
 }
 
-fn head<const N: usize>(line: usize, row: &[f64], name: &str) -> Result<[f64; N], String> {
+fn head<const N: usize>(
+    line: u64,
+    row: &[f64],
+    table: &'static str,
+) -> Result<[f64; N], CaseError> {
     let first = row.get(..N).and_then(|r| r.try_into().ok());
-    first.ok_or_else(|| {
-        format!(
-            "line {line}: a row of mpc.{name} has {} columns, at least {N} are needed",
-            row.len()
-        )
-    })
+    first.ok_or(CaseError::ShortRow { line, table, found: row.len(), needed: N })
 }
 
-fn number(line: usize, id: f64) -> Result<u32, String> {
+fn number(line: u64, id: f64) -> Result<u32, CaseError> {
     let ok = id > 0.0 && id.fract() == 0.0 && id <= f64::from(u32::MAX);
-    if ok { Ok(id as u32) } else { Err(format!("line {line}: {id} is no bus number")) }
+    if ok { Ok(id as u32) } else { Err(CaseError::NoBusNumber { line, number: id }) }
 }

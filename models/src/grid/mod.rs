@@ -2,20 +2,25 @@
 //! network, thermostat loads, converters.
 pub mod admittance;
 pub mod case;
-pub mod converters;
+mod converters;
 mod disturbances;
+mod errors;
 pub mod flow;
-pub mod host;
-pub mod loads;
+mod host;
+mod loads;
 pub mod machines;
-pub mod matpower;
+mod matpower;
 mod ports;
 mod powersystem;
-pub mod protection;
+mod protection;
 mod script;
 mod table;
 #[cfg(test)]
 mod tests;
 mod topology;
 
+pub use converters::ConvertersKind;
+pub use errors::CaseError;
+pub use loads::{LoadTotal, ThermostatLoad};
 pub use powersystem::{PowerFlow, PowerSystem};
+pub use protection::{AgcCentre, Datagram, UflsCentre};

@@ -19,7 +19,7 @@ use crate::{
         ode::{Method, Options},
     },
 };
-use std::path::Path;
+use std::{fmt::Display, path::Path};
 use superdense_kernel::{Atomic, Component, Effects, Outbox, port::OutPort, time::Duration};
 
 /// Reads the case of a parameter `network`.
@@ -75,9 +75,9 @@ pub(super) fn read_system(params: &Params, folder: &Path) -> Checked<Case> {
 }
 
 /// A network that gives no start for a run.
-pub(super) fn unsolved(params: &Params, why: String) -> Vec<ParamError> {
+pub(super) fn unsolved(params: &Params, why: impl Display) -> Vec<ParamError> {
     let help = "correct the network file; a `power-flow` unit checks it alone";
-    vec![ParamError::at(params.span("network"), why).help(help)]
+    vec![ParamError::at(params.span("network"), why.to_string()).help(help)]
 }
 
 /// Places of machines among the case's, by bus numbers in parameter `name`.
@@ -330,15 +330,11 @@ impl UnitKind for PowerSystem {
         let message = format!("`dq_rel` is {relative}");
         r.check(relative >= 0.0, "dq_rel", message, "give a number of zero or more");
         r.finish(())?;
-        let built = Machines::new(&case, &plan).and_then(|machines| {
-            let (x, d) = machines.initial()?;
-            let start = Start { initial: &x, inputs: &[], discrete: &d };
-            Ok(under_method(params, machines, &start, settings)?)
-        });
-        match built {
-            Ok(unit) => Ok(unit),
-            Err(why) => Err(unsolved(params, why)),
-        }
+        let built =
+            Machines::new(&case, &plan).and_then(|machines| Ok((machines.initial()?, machines)));
+        let ((x, d), machines) = built.map_err(|why| unsolved(params, why))?;
+        let start = Start { initial: &x, inputs: &[], discrete: &d };
+        under_method(params, machines, &start, settings).map_err(|why| unsolved(params, why))
     }
 }
 

@@ -22,13 +22,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use superdense_kernel::{Bag, Component, Effects, EventKind, port::InPort};
 
 /// A machine's frequency fell below the threshold of this number.
-pub const REPORT: u32 = 1;
+const REPORT: u32 = 1;
 /// A speed deviation per unit.
 pub(crate) const MEASUREMENT: u32 = 2;
 /// Shed this share of the initial load.
-pub const SHED: u32 = 3;
+const SHED: u32 = 3;
 /// A new reference power per unit.
-pub const REFERENCE: u32 = 4;
+const REFERENCE: u32 = 4;
 
 const PACKETS: InPort<Packet> = InPort::new(0);
 const TRIPPED: InPort<i64> = InPort::new(1);
@@ -42,7 +42,7 @@ fn heard(bag: &Bag<'_, Value>, code: u32) -> impl Iterator<Item = Packet> {
 
 /// Puts values into packets. Input 0: values.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Sender {
+struct Sender {
     to: u32,
 }
 
@@ -91,7 +91,7 @@ unit_kind! {
 
 /// Arms a stage when enough machines report it, and sheds. Input 0: packets.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Ufls {
+struct Ufls {
     needed: usize,
     share: f64,
     loads: Vec<u32>,
@@ -164,7 +164,7 @@ struct Governed {
 
 /// Integrates the frequency deviation. Inputs: 0 packets, 1 places of tripped machines.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Agc {
+struct Agc {
     /// Gain times period divided by base power and droop.
     factor: f64,
     integral: f64,
@@ -227,9 +227,9 @@ unit_kind! {
         let (gain, period) = (r.finite("gain"), context.resolution.seconds(r.span("period")));
         r.finish(())?;
         let plan = Plan { governed: vec![false; case.machines.len()], ..Plan::default() };
-        let whole = |why: String| unsolved(params, why);
-        let machines = Machines::new(&case, &plan).map_err(whole)?;
-        let droop = case.governor.ok_or_else(|| whole("the file has no `gov`".into()))?.droop;
+        let machines = Machines::new(&case, &plan).map_err(|why| unsolved(params, why))?;
+        let missing = || unsolved(params, "the file has no `gov`");
+        let droop = case.governor.ok_or_else(missing)?.droop;
         let governed = governed.into_iter().map(|place| Governed {
             place,
             address: offset + case.buses[case.machines[place].bus].id,

@@ -8,11 +8,11 @@
 //! | `[PQ, …] = idx_bus`, `define_constants` | the names of the columns |
 //! | `mpc.bus(:, [PD, QD]) = mpc.bus(:, [PD, QD]) / 1e3` | columns, all rows or one |
 //! | `if fixed … else … end` | one of two parts, by a number |
-use super::matpower::Lines;
+use super::{errors::CaseError, matpower::Lines};
 use std::collections::BTreeMap;
 
 /// Rows with their lines.
-pub(super) type Table = Vec<(usize, Vec<f64>)>;
+pub(super) type Table = Vec<(u64, Vec<f64>)>;
 
 /// Fields of `mpc` that are read.
 const TABLES: [&str; 3] = ["bus", "gen", "branch"];
@@ -122,10 +122,10 @@ enum Value {
 
 impl Script {
     /// Carries a statement out.
-    pub(super) fn run(&mut self, statement: Lines) -> Result<(), String> {
+    pub(super) fn run(&mut self, statement: Lines) -> Result<(), CaseError> {
         let line = statement[0].0;
         let start = statement[0].1.trim().to_owned();
-        let refused = || refusal(line, &start);
+        let refused = || CaseError::NotUnderstood { line, statement: start.clone() };
         if self.branches(&start).ok_or_else(refused)? {
             return Ok(());
         }
@@ -208,7 +208,7 @@ impl Script {
     }
 
     /// `mpc.FIELD = …`; none if that computes something unknown.
-    fn assign(&mut self, field: &str, statement: &Lines) -> Option<Result<(), String>> {
+    fn assign(&mut self, field: &str, statement: &Lines) -> Option<Result<(), CaseError>> {
         let mut lines = statement.clone();
         lines[0].1 = lines[0].1.split_once('=')?.1.to_owned();
         let (name, place) = match field.split_once('(') {
@@ -235,7 +235,7 @@ impl Script {
     }
 
     /// Rows in brackets.
-    fn table(&self, lines: &Lines) -> Option<Result<Table, String>> {
+    fn table(&self, lines: &Lines) -> Option<Result<Table, CaseError>> {
         let mut lines = lines.clone();
         lines[0].1 = lines[0].1.trim().strip_prefix('[')?.to_owned();
         let last = &mut lines.last_mut()?.1;
@@ -248,10 +248,10 @@ impl Script {
                     Ok(x) => Ok(x),
                     Err(_) => match self.eval(w) {
                         Some(Value::Number(x)) => Ok(x),
-                        _ => Err(format!("line {number}: `{w}` is no number")),
+                        _ => Err(CaseError::NoNumber { line: *number, cell: w.to_owned() }),
                     },
                 };
-                match words.map(cell).collect::<Result<Vec<f64>, String>>() {
+                match words.map(cell).collect::<Result<Vec<f64>, CaseError>>() {
                     Ok(numbers) if numbers.is_empty() => {}
                     Ok(numbers) => rows.push((*number, numbers)),
                     Err(why) => return Some(Err(why)),
@@ -516,11 +516,4 @@ fn is_name(text: &str) -> bool {
     let mut letters = text.chars();
     letters.next().is_some_and(|c| c.is_alphabetic())
         && letters.all(|c| c.is_alphanumeric() || c == '_')
-}
-
-fn refusal(line: usize, what: &str) -> String {
-    format!(
-        "line {line}: `{what}` computes what is not understood: load the case in MATPOWER and write it \
-         with `savecase`"
-    )
 }

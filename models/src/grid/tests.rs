@@ -1,5 +1,6 @@
 //! Tests of case files and of the power flow on small networks with known answers.
 use super::{
+    CaseError,
     case::Case,
     flow,
     machines::{Machines, Plan},
@@ -29,7 +30,7 @@ mpc.bus_name = {{ 'a 100 % [bus'; \"it's\"; 'don''t' }};
 }
 
 fn refusal(more: &str) -> String {
-    matpower::parse(&three_buses(more)).unwrap_err()
+    matpower::parse(&three_buses(more)).unwrap_err().to_string()
 }
 
 #[test]
@@ -54,10 +55,15 @@ fn what_is_not_understood_is_refused_with_its_line() {
     }
     assert!(refusal("mpc.areas = [ 1 2").contains("line 15: `mpc.areas = [ 1 2` has no closing"));
     let scaled = three_buses("").replace("10 0 ];", "10 0 ] / 2;");
-    let why = matpower::parse(&scaled).unwrap_err();
+    let why = matpower::parse(&scaled).unwrap_err().to_string();
     assert!(why.starts_with("line 9: `mpc.gen = [ 1 0") && why.contains("computes"), "{why}");
     let word = three_buses("").replace("0.4930", "0.4930-x");
-    assert!(matpower::parse(&word).unwrap_err().contains("line 12: `0.4930-x` is no number"));
+    assert!(
+        matpower::parse(&word)
+            .unwrap_err()
+            .to_string()
+            .contains("line 12: `0.4930-x` is no number")
+    );
 }
 
 /// The tail of distribution cases (ohms and kW), and other things that cases compute.
@@ -114,7 +120,7 @@ fn comments_and_continued_lines_are_understood() {
 }
 
 /// Voltage at bus 2 of two buses: its type, and the status of the generators.
-fn second(ty: u8, status: [u8; 2]) -> Result<f64, String> {
+fn second(ty: u8, status: [u8; 2]) -> Result<f64, CaseError> {
     let [first, other] = status;
     let text = format!(
         "mpc.baseMVA = 100;
@@ -132,7 +138,7 @@ fn buses_are_what_their_generators_in_service_make_them() {
         let found = second(ty, [1, status]).unwrap();
         assert!((found - wanted).abs() < 5e-7, "type {ty}, status {status}: {found}");
     }
-    let why = second(2, [0, 1]).unwrap_err();
+    let why = second(2, [0, 1]).unwrap_err().to_string();
     assert!(why.contains("reference bus 1 has no generator in service"), "{why}");
 }
 
@@ -165,13 +171,13 @@ fn numbers_that_are_none_are_refused() {
     ];
     for (good, bad, wanted) in whys {
         let text = three_buses("").replace(good, bad);
-        let why = matpower::parse(&text).and_then(Case::checked).unwrap_err();
+        let why = matpower::parse(&text).and_then(Case::checked).unwrap_err().to_string();
         assert!(why.contains(wanted), "{why}");
     }
 }
 
 /// The IEEE 39-bus case with a change.
-fn ieee39(change: impl FnOnce(&mut Value)) -> Result<Case, String> {
+fn ieee39(change: impl FnOnce(&mut Value)) -> Result<Case, CaseError> {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/library/grid/ieee39.json");
     let mut value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     change(&mut value);
@@ -189,13 +195,13 @@ fn list<'a>(value: &'a mut Value, name: &str) -> &'a mut Vec<Value> {
 
 #[test]
 fn a_reference_bus_has_one_machine_and_others_one_at_most() {
-    let why = ieee39(|v| list(v, "gen").retain(|g| g["bus"] != 31)).unwrap_err();
+    let why = ieee39(|v| list(v, "gen").retain(|g| g["bus"] != 31)).unwrap_err().to_string();
     assert!(why.contains("reference bus 31 has no generator in service"), "{why}");
     let twice = |v: &mut Value| {
         let again = v["gen"][0].clone();
         list(v, "gen").push(again);
     };
-    let why = ieee39(twice).unwrap_err();
+    let why = ieee39(twice).unwrap_err().to_string();
     assert!(why.contains("two machines at bus 30: join them"), "{why}");
 }
 
@@ -218,7 +224,7 @@ fn fields_of_a_network_are_known() {
     let without = ieee39(|v| list(v, "gen")[0]["status"] = json!(0)).unwrap();
     assert_eq!((without.machines.len(), without.generators.len()), (9, 9));
     for part in ["bus", "branch", "gen"] {
-        let why = ieee39(|v| v[part][0]["rateA"] = json!(1)).unwrap_err();
+        let why = ieee39(|v| v[part][0]["rateA"] = json!(1)).unwrap_err().to_string();
         assert!(why.contains("unknown field `rateA`"), "{why}");
     }
 }
@@ -258,10 +264,10 @@ fn governors_and_frequencies_are_checked() {
     for (part, name, x) in
         [("gov", "R", -0.05), ("gov", "R", 0.0), ("gov", "T1", 0.0), ("gov", "T2", -1.0)]
     {
-        let why = ieee39(|v| v[part][name] = json!(x)).unwrap_err();
+        let why = ieee39(|v| v[part][name] = json!(x)).unwrap_err().to_string();
         assert!(why.contains("R, T1 and T3 must be above zero"), "{why}");
     }
-    let why = ieee39(|v| v["f0"] = json!(0)).unwrap_err();
+    let why = ieee39(|v| v["f0"] = json!(0)).unwrap_err().to_string();
     assert!(why.contains("frequency is 0 Hz"), "{why}");
 }
 

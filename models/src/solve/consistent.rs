@@ -6,6 +6,7 @@
 //! where it began.
 use super::{
     equations::{Dims, Equations, Work},
+    failures::AlgebraicError,
     series::Series,
 };
 use nalgebra::{DMatrix, DVector, DVectorViewMut, Dyn, FullPivLU};
@@ -37,15 +38,6 @@ pub(crate) struct Linearised {
     columns: Vec<f64>,
     /// The ratio of the largest to the smallest pivot.
     condition: f64,
-}
-
-/// The remedy where the states with these names no longer follow from their constraints.
-pub(crate) fn lost(states: &[String]) -> String {
-    format!(
-        "`{}` were chosen at the start to follow from the constraints, which do not determine them here; take method \
-         \"taylor\", whose steps pass such places, or describe the position by another state, such as an angle",
-        states.join("`, `")
-    )
 }
 
 impl Linearised {
@@ -108,23 +100,21 @@ impl Consistent {
         &mut self,
         equations: &E,
         vars: &[f64],
-    ) -> Result<Linearised, String> {
+    ) -> Result<Linearised, Box<AlgebraicError>> {
         let matrix = self.slopes(equations, vars);
         let is_finite = |row: &usize| matrix.row(*row).iter().all(|m| m.is_finite());
         if let Some(row) = (0..matrix.nrows()).find(|row| !is_finite(row)) {
-            return Err(format!(
-                "the algebraic equation {} has no finite slope{}: a root or a power begins with an infinite one at \
-                 zero; write `x/sqrt(abs(x) + 1e-9)` for `sqrt(x)`, or take method \"taylor\"",
-                named(equations, row, vars),
-                near(equations, vars)
-            ));
+            let equation = named(equations, row, vars);
+            return Err(AlgebraicError::NoSlope { equation, near: near(equations, vars) }.into());
         }
-        let found = Linearised::new(matrix).map_err(|row| self.undetermined(equations, vars, row));
+        let found =
+            Linearised::new(matrix).map_err(|row| self.undetermined(equations, vars, row).into());
         let dependent = equations.dependent();
         if dependent.is_empty() || found.as_ref().is_ok_and(|l| l.condition < LOST) {
             return found;
         }
-        Err(lost(dependent) + &near(equations, vars))
+        let (states, near) = (dependent.to_vec(), near(equations, vars));
+        Err(AlgebraicError::Lost { states, near }.into())
     }
 
     /// The slopes of the residuals along the algebraic variables.
@@ -147,22 +137,17 @@ impl Consistent {
     /// Why the algebraic variables do not follow at `vars`, where equation `row` adds nothing to the
     /// others.
     #[cold]
-    fn undetermined<E: Equations>(&mut self, equations: &E, vars: &[f64], row: usize) -> String {
-        let (row, near) = (named(equations, row, vars), near(equations, vars));
+    fn undetermined<E: Equations>(
+        &mut self,
+        equations: &E,
+        vars: &[f64],
+        row: usize,
+    ) -> AlgebraicError {
+        let (equation, near) = (named(equations, row, vars), near(equations, vars));
         if self.is_determined_elsewhere(equations, vars) {
-            format!(
-                "the algebraic part is badly conditioned{near}: to rounding its Jacobian is singular \
-                 there, although not elsewhere (condition number above {:e}), so that {row} and the \
-                 others say nothing about some algebraic variable; add what decides it there, such as \
-                 a small leak across elements that block, or keep the solution away from there",
-                1.0 / SINGULAR,
-            )
+            AlgebraicError::BadlyConditioned { equation, condition: 1.0 / SINGULAR, near }
         } else {
-            format!(
-                "the algebraic equation {row} and the others do not determine the algebraic \
-                 variables{near} (index > 1: their Jacobian is singular everywhere); replace a \
-                 constraint by its time derivative"
-            )
+            AlgebraicError::Undetermined { equation, near }
         }
     }
 
@@ -194,7 +179,7 @@ impl Consistent {
         equations: &E,
         vars: &[f64],
         dx: &mut [f64],
-    ) -> Result<(), String> {
+    ) -> Result<(), Box<AlgebraicError>> {
         let linearised = self.linearise(equations, vars)?;
         let (states, rest) = dx.split_at_mut(equations.dims().differential());
         self.vars[0].0[1] = 1.0;
@@ -212,14 +197,14 @@ impl Consistent {
     /// gives other variables, such as sides, the values that go with the algebraic ones on the way.
     ///
     /// # Errors
-    /// When there are no such values, or the search does not find them: a text with the equation.
+    /// When there are no such values, or the search does not find them.
     pub(crate) fn find<E: Equations>(
         &mut self,
         equations: &E,
         vars: &mut [f64],
         (relative, absolute): (f64, f64),
         mut follow: impl FnMut(&mut [f64]),
-    ) -> Result<(), String> {
+    ) -> Result<(), Box<AlgebraicError>> {
         let places = equations.dims().algebraic_places();
         let weight = |z: f64| absolute + relative.max(1e-14) * z.abs();
         let norm = |step: &[f64], z: &[f64]| {
@@ -233,7 +218,8 @@ impl Consistent {
         self.residuals(equations, vars, &mut step);
         for _ in 0..MAX_TURNS {
             if let Some(row) = step.iter().position(|r| !r.is_finite()) {
-                return Err(format!("{} is not finite", named(equations, row, vars)));
+                let equation = named(equations, row, vars);
+                return Err(AlgebraicError::NotFinite { equation }.into());
             }
             let linearised = self.linearise(equations, vars)?;
             linearised.solve(&mut step);
@@ -270,18 +256,13 @@ impl Consistent {
     }
 
     /// Why the search came to nothing at `vars`.
-    fn failed<E: Equations>(&mut self, equations: &E, vars: &[f64]) -> String {
+    fn failed<E: Equations>(&mut self, equations: &E, vars: &[f64]) -> Box<AlgebraicError> {
         let mut left = vec![0.0; equations.dims().algebraic];
         self.residuals(equations, vars, &mut left);
         let row = (0..left.len()).max_by(|&i, &j| left[i].abs().total_cmp(&left[j].abs()));
         let row = row.unwrap_or(0);
-        format!(
-            "no values of the algebraic variables make {} hold: its residual stays at {:e}{}; \
-             start from other values",
-            named(equations, row, vars),
-            left[row],
-            near(equations, vars),
-        )
+        let (equation, near) = (named(equations, row, vars), near(equations, vars));
+        AlgebraicError::NotFound { equation, residual: left[row], near }.into()
     }
 }
 
@@ -294,11 +275,7 @@ fn named<E: Equations>(equations: &E, row: usize, vars: &[f64]) -> String {
 }
 
 /// Where the algebraic variables stand, if they are few.
-fn near<E: Equations>(equations: &E, vars: &[f64]) -> String {
+fn near<E: Equations>(equations: &E, vars: &[f64]) -> Vec<f64> {
     let values = &vars[equations.dims().algebraic_places()];
-    if values.len() > 4 {
-        return String::new();
-    }
-    let list: Vec<String> = values.iter().map(|z| format!("{z:?}")).collect();
-    format!(" near {}", list.join(", "))
+    if values.len() > 4 { Vec::new() } else { values.to_vec() }
 }

@@ -6,6 +6,7 @@ pub mod core;
 pub(crate) mod dual;
 pub mod equations;
 mod expander;
+pub(crate) mod failures;
 pub(crate) mod guards;
 mod linear;
 pub(crate) mod notes;
@@ -25,7 +26,8 @@ pub use equations::{
     Trigger, Truth,
 };
 pub use expander::MAX_SEGMENT_ORDER;
-pub(crate) use settings::ALGEBRAIC;
+pub(crate) use failures::ALGEBRAIC;
+pub use failures::{AlgebraicError, MethodError, UnitError};
 pub use settings::Settings;
 pub(crate) use stepped::Prepared;
 pub use stepped::{Stepped, SteppedState};

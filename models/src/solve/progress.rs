@@ -115,18 +115,16 @@ impl Slow {
 const CROWD: usize = 50;
 
 /// A relation that flips more often than there are ticks, as where a large value passes whole numbers: the run would
-/// never end. `of` gives the ticks of flips in their order, and the relations. Gives the tick, the relation, and why.
+/// never end. `of` gives the ticks of flips in their order, and the relations. Gives the tick, the relation, and how
+/// often it flips within how many ticks.
 #[inline]
-pub(crate) fn crowded<T>(flips: &[T], of: impl Fn(&T) -> (i64, u16)) -> Option<(i64, u16, String)> {
+pub(crate) fn crowded<T>(
+    flips: &[T],
+    of: impl Fn(&T) -> (i64, u16),
+) -> Option<(i64, u16, (usize, i64))> {
     let (end, relation) = of(flips.get(CROWD..)?.last()?);
     let same = || flips.iter().map(&of).filter(|f| f.1 == relation);
     let (begin, count) = (same().next()?.0, same().count());
     let within = end - begin + 1;
-    let why = || {
-        format!(
-            "passes whole numbers, or zero, {count} times within {within} ticks: the resolution of time cannot tell \
-             these instants apart; keep it smaller or slower, or choose a finer `resolution`"
-        )
-    };
-    (count > CROWD && within <= count as i64).then(|| (begin, relation, why()))
+    (count > CROWD && within <= count as i64).then_some((begin, relation, (count, within)))
 }

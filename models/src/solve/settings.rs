@@ -1,12 +1,10 @@
 //! How to run a unit.
 use super::{
     expander::{Expander, MAX_SEGMENT_ORDER},
+    failures::MethodError,
     ode::{MAX_ORDER, Method, Options},
 };
 use superdense_kernel::time::Resolution;
-
-/// The remedy for a method that solves no algebraic equations.
-pub(crate) const ALGEBRAIC: &str = "use method = \"rodas\", \"taylor\" or \"auto\"";
 
 /// How to run a unit.
 ///
@@ -61,42 +59,34 @@ impl Settings {
     ///
     /// # Errors
     /// When the method or the order of segments does not fit the equations.
-    pub(super) fn check(&self, expander: &Expander, algebraic: usize) -> Result<(), String> {
+    pub(super) fn check(&self, expander: &Expander, algebraic: usize) -> Result<(), MethodError> {
         let order = self.segment_order;
         let tick = 1.0 / self.resolution.ticks_per_second() as f64;
         if !(1..=MAX_SEGMENT_ORDER).contains(&order) {
-            return Err(format!("segments of order {order}: give 1 to {MAX_SEGMENT_ORDER}"));
+            return Err(MethodError::SegmentOrder { order, most: MAX_SEGMENT_ORDER });
         }
-        let series = "needs the equations' series, but their code looks at values to take its way";
         if order > 3 && !expander.any_order() {
-            return Err(format!("a segment order above 3 {series}"));
+            return Err(MethodError::LongSegments);
         }
         if algebraic > 0 && !expander.any_order() {
-            return Err(format!("a system with algebraic equations {series}"));
+            return Err(MethodError::AlgebraicSeries);
         }
         match self.method {
-            method if algebraic > 0 && !method.takes_algebraic() => {
-                Err(format!("the method solves no algebraic equations; {ALGEBRAIC}"))
-            }
+            method if algebraic > 0 && !method.takes_algebraic() => Err(MethodError::Algebraic),
             Method::Taylor(order, _) if !(2..=MAX_ORDER).contains(&order) => {
-                Err(format!("Taylor order {order}: give 2 to {MAX_ORDER}"))
+                Err(MethodError::TaylorOrder { order, most: MAX_ORDER })
             }
             Method::Taylor(..) | Method::Closed if !expander.any_order() => {
-                Err(format!("the method {series}"))
+                Err(MethodError::NoSeries)
             }
-            Method::Closed if !expander.affine() => Err(
-                "the closed form needs derivatives that are affine in time, states and inputs; \
-             use the method taylor or rk45"
-                    .into(),
-            ),
+            Method::Closed if !expander.affine() => Err(MethodError::NotAffine),
             Method::Rk4(h) | Method::Euler(h) | Method::Taylor(_, Some(h))
                 if h.is_nan() || h < tick =>
             {
-                Err(format!("a step must be a tick or longer ({tick:e} s), this is {h:e} s"))
+                Err(MethodError::Step { tick, step: h })
             }
             _ if self.solver.max_step < tick => {
-                let h = self.solver.max_step;
-                Err(format!("`max_step` must be a tick or longer ({tick:e} s), this is {h:e} s"))
+                Err(MethodError::MaxStep { tick, step: self.solver.max_step })
             }
             _ => Ok(()),
         }

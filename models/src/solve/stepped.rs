@@ -7,6 +7,7 @@ use super::{
     dual::{Dual, Structure},
     equations::{Dims, Equations, Work},
     expander::{Expander, Functions},
+    failures::{AlgebraicError, MethodError},
     guards::compare,
     ode::{Method, NotFinite, OdeSystem, Partials, Path, Solver, put},
     progress::Progress,
@@ -113,7 +114,7 @@ impl<E: Equations> Field<'_, E> {
 
 impl<E: Equations> OdeSystem for Field<'_, E> {
     // A wide pointer comes back in registers, a `String` does not (2 % of an oscillator).
-    type Error = Box<str>;
+    type Error = Box<AlgebraicError>;
     fn dim(&self) -> usize {
         self.scene.dims.states
     }
@@ -215,7 +216,7 @@ impl Stepped {
         prepared: Prepared,
         equations: &E,
         settings: &Settings,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, MethodError> {
         let Prepared { expander, functions, structure } = prepared;
         settings.check(&expander, equations.dims().algebraic)?;
         let watch = Watch::new(equations, functions, settings);

@@ -1,9 +1,10 @@
 //! Algebraic variables at a decision: they are searched for on the branches that hold.
 use super::{
     decide::{Instant, Known, ROUNDS},
-    wrapper::{Scratch, Unit},
+    wrapper::{Done, Scratch, Unit},
 };
 use crate::solve::{
+    UnitError,
     core::Core,
     equations::{Dims, Equations, Relation, Role},
     ode::Kind,
@@ -23,7 +24,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Gives the algebraic variables their values, by sides that stay, or else by some that follow from `guess` on.
     #[inline(never)]
-    pub(super) fn search(&mut self, guess: &mut Option<Vec<f64>>) -> Result<(), String> {
+    pub(super) fn search(&mut self, guess: &mut Option<Vec<f64>>) -> Done {
         let Err(why) = self.solve_algebraic(false) else { return Ok(()) };
         let Some(guess) = guess.take() else { return Err(why) };
         self.scratch.vars = guess;
@@ -55,7 +56,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// Gives the algebraic variables their values; sides stay, or follow on the way.
-    pub(super) fn solve_algebraic(&mut self, follow: bool) -> Result<(), String> {
+    pub(super) fn solve_algebraic(&mut self, follow: bool) -> Done {
         let count = if follow { self.readers.relations.len() } else { 0 };
         let followers: Vec<usize> = (0..count).filter(|&k| self.can_follow(k)).collect();
         let (dims, relations) = (self.scene.dims, &self.readers.relations);
@@ -86,7 +87,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let asked = options.scale(place - Dims::STATES, vars[place].abs());
             errors[place] = errors[place].max(asked);
         }
-        found
+        Ok(found?)
     }
 
     /// The states that follow from constraints and have been set, by number, with what they were set to.
@@ -97,19 +98,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         all.filter(|&(k, value)| value != prior[first + k]).collect()
     }
 
-    /// An error message if state number `k` of those that follow from constraints is not what a reset has set it to.
-    pub(super) fn lost_reset(&self, k: usize, value: f64) -> Option<String> {
+    /// An error if state number `k` of those that follow from constraints is not what a reset has set it to.
+    pub(super) fn lost_reset(&self, k: usize, value: f64) -> Option<UnitError> {
         let found = self.scratch.vars[self.scene.dims.algebraic_places().start + k];
         if (found - value).abs() <= CONSISTENT * (1.0 + value.abs()) {
             return None;
         }
-        let dependent = self.scene.equations.dependent();
-        Some(format!(
-            "a reset sets `{}` to {value:?}, but the constraints and the other states make it {found:?}: the states `{}` \
-             were chosen at the start to follow from the constraints; set the others, or all of them such that the \
-             constraints hold",
-            dependent[k],
-            dependent.join("`, `"),
-        ))
+        let dependent = self.scene.equations.dependent().to_vec();
+        Some(UnitError::LostReset { state: dependent[k].clone(), value, found, dependent })
     }
 }

@@ -2,7 +2,7 @@
 use super::{
     decide::Instant,
     links::Session,
-    wrapper::{Action, Cause, Plan, Scratch, State, Unit},
+    wrapper::{Action, Cause, Done, Plan, Scratch, State, Unit},
 };
 use crate::{
     signal::{
@@ -10,6 +10,7 @@ use crate::{
         value::{Flag, Segment, Value},
     },
     solve::{
+        UnitError,
         core::{Core, Held},
         equations::{Dims, Equations, Trigger},
         notes::Notes,
@@ -178,7 +179,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         imminent: bool,
         bag: Option<&Bag<'_, Value>>,
         fx: &mut Effects<Value>,
-    ) -> Result<(), String> {
+    ) -> Done {
         let plan = std::mem::replace(&mut self.state.plan, Plan::Silent);
         if !imminent {
             self.state.fired.clear();
@@ -211,7 +212,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 }
                 Plan::Due(_, Action::Decide) => deciding = std::mem::take(&mut self.state.sessions),
                 Plan::Due(_, Action::Fail) => {
-                    return Err(std::mem::take(&mut self.state.failure));
+                    return self.state.failure.take().map_or(Ok(()), Err);
                 }
                 Plan::Due(_, Action::Send) | Plan::Silent | Plan::Idle => {}
             }
@@ -342,7 +343,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         bag: &Bag<'_, Value>,
         deciding: &mut [Session],
         fx: &mut Effects<Value>,
-    ) -> Result<bool, String> {
+    ) -> Done<bool> {
         self.hear(bag, deciding);
         self.decide(deciding, fx)?;
         self.present();
@@ -373,9 +374,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 self.scene.equations.receive(port, vars, work, emitted);
                 vars[place] = number.unwrap_or(0.0);
                 if number.is_none() && self.scratch.vars.iter().any(|v| v.is_nan()) {
-                    let why = "its effect reads `value`; send a number, or leave `value` out";
                     let input = self.input(self.scene.dims.inputs + port);
-                    return Err(format!("event {input} got {value}, which is no number; {why}"));
+                    return Err(UnitError::NoNumber { input, value: value.clone() }.into());
                 }
                 received.event = true;
                 if let Some(name) = self.scene.equations.reception(port).filter(|_| fx.observed()) {
@@ -397,7 +397,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// A new segment of input `port`; gives whether it jumps.
-    fn hold(&mut self, port: usize, value: &Value) -> Result<bool, String> {
+    fn hold(&mut self, port: usize, value: &Value) -> Done<bool> {
         let place = self.scene.dims.first_input() + port;
         let segment = match value {
             Value::Segment(s) => s.clone(),
@@ -415,8 +415,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             Flag::Continuous => false,
         };
         if !start.is_finite() {
-            let name = self.signal(false, port);
-            return Err(format!("input {name} received a value that is not finite"));
+            return Err(UnitError::Input { input: self.signal(false, port) }.into());
         }
         let before = std::mem::replace(&mut self.scratch.vars[place], start);
         if segment.flag == Flag::Continuous {
@@ -434,9 +433,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Jumps of inputs and effects of event inputs, all at once.
     #[inline(never)]
-    fn take_over(&mut self, received: &Received, fx: &mut Effects<Value>) -> Result<(), String> {
+    fn take_over(&mut self, received: &Received, fx: &mut Effects<Value>) -> Done {
         if received.event {
-            self.finite_after("the reset by an input event is not finite")?;
+            self.finite_or(|why| UnitError::Effect { why })?;
             self.state.hurried = None;
         }
         if received.first {
@@ -475,7 +474,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// After a transition, which `told` of signals or not: what is due at once, at the next
     /// micro-step; else go on silently. The scratch's variables may be `known` to be those of the
     /// present, but for the time.
-    fn plan_now(&mut self, told: bool, known: bool) -> Result<(), String> {
+    fn plan_now(&mut self, told: bool, known: bool) -> Done {
         if !self.scene.equations.links().is_empty() {
             self.propose_due(told);
             if !self.state.sessions.is_empty() {

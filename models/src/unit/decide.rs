@@ -10,8 +10,9 @@
 //! Sides that no algebraic variable decides come first, so that these are searched for on the branches that hold.
 //! Where the search itself crosses thresholds, it begins once more and lets sides follow on its way: else it would
 //! end at a root of a branch that does not hold, or at none.
-use super::wrapper::{Scratch, Unit};
+use super::wrapper::{Done, Scratch, Unit};
 use crate::solve::{
+    UnitError,
     core::{Core, Held},
     equations::{Dims, Equations, EventSpec, Relation, Role, Sliding},
     ode::Kind,
@@ -69,7 +70,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// Gives algebraic variables among the scratch's their values, and relations that read what changed
     /// their sides.
     #[inline]
-    pub(super) fn settle(&mut self, at: Instant) -> Result<(), String> {
+    pub(super) fn settle(&mut self, at: Instant) -> Done {
         if self.readers.relations.is_empty() && self.scene.dims.algebraic == 0 {
             return Ok(());
         }
@@ -79,11 +80,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         let set = self.set_dependent();
         self.decide_all(at)?;
-        set.into_iter().find_map(|(k, value)| self.lost_reset(k, value)).map_or(Ok(()), Err)
+        set.into_iter()
+            .find_map(|(k, value)| self.lost_reset(k, value))
+            .map_or(Ok(()), |why| Err(why.into()))
     }
 
     #[inline(never)]
-    fn decide_all(&mut self, at: Instant) -> Result<(), String> {
+    fn decide_all(&mut self, at: Instant) -> Done {
         let count = self.readers.relations.len();
         self.scratch.turns.clear();
         self.scratch.turns.resize(count, 0);
@@ -127,11 +130,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 }
             }
         }
-        Err(format!(
-            "the sides of relations (if, abs, max, ...) do not agree with each other and with the \
-             algebraic equations: each makes the other change; the last one was that of `{}`",
-            self.readers.relations[last].text
-        ))
+        Err(UnitError::Sides { relation: self.readers.relations[last].text.to_string() }.into())
     }
 
     /// Leaves in the scratch how far each variable may be off: at the start algebraic variables by rounding, and after

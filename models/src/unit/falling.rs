@@ -1,6 +1,7 @@
 //! Events that leave their unit where it was: a unit that falls through a surface.
-use super::wrapper::Unit;
+use super::wrapper::{Done, Unit};
 use crate::solve::{
+    UnitError,
     core::Core,
     equations::{Dims, Equations, Trigger},
 };
@@ -16,7 +17,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// An error if an event that came ever faster happened for the last time, and its condition has
     /// held since then; up to the tick of what comes next, if anything was found.
     #[inline]
-    pub(super) fn fallen(&self, next: Option<i64>) -> Result<(), String> {
+    pub(super) fn fallen(&self, next: Option<i64>) -> Done {
         match self.state.hurried {
             Some(event) if !self.scene.frame.resting => self.fallen_through(event, next),
             _ => Ok(()),
@@ -24,27 +25,23 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     #[inline(never)]
-    fn fallen_through(&self, event: u16, next: Option<i64>) -> Result<(), String> {
+    fn fallen_through(&self, event: u16, next: Option<i64>) -> Done {
         let reached = next.unwrap_or_else(|| self.silent_due().ticks());
         let number = usize::from(event);
         if reached < FALLEN || !self.state.truth[number] || self.state.fired.contains(&event) {
             return Ok(());
         }
-        let name = &self.scene.equations.events()[number].name;
+        let event = self.scene.equations.events()[number].name.to_string();
         let at = self.settings.resolution.seconds(self.scene.frame.last);
-        Err(format!(
-            "event `{name}` came ever faster up to {at} s (Zeno), and its condition has held since: the \
-             unit has fallen through; give the event a `rest`, and a condition that its reset makes \
-             false"
-        ))
+        Err(UnitError::Fallen { event, at }.into())
     }
 
-    /// An error message if the reset of an event in `fired` has put a quantity of its own condition back
+    /// An error if the reset of an event in `fired` has put a quantity of its own condition back
     /// onto the threshold, from where it goes on to the side that it came from: the condition holds on,
     /// so that the event could never happen again (rule 12). A crossing has no condition that could hold
     /// on. The scratch's held values are those before the resets.
     #[inline]
-    pub(super) fn falls_through(&mut self) -> Option<String> {
+    pub(super) fn falls_through(&mut self) -> Option<UnitError> {
         let first = self.scene.dims.first_side();
         for n in 0..self.state.fired.len() {
             let number = usize::from(self.state.fired[n]);
@@ -58,13 +55,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let back: Vec<usize> = self.readers.of[number].iter().filter(back).copied().collect();
             let needed = |&k: &usize| self.holds(number) && self.is_needed(k, number);
             let Some(k) = back.into_iter().find(needed) else { continue };
-            let name = &self.scene.equations.events()[number].name;
-            let text = &self.readers.relations[k].text;
-            return Some(format!(
-                "event `{name}` puts `{text}` back onto its threshold, from where it goes on as before: the \
-                 condition of the event holds on, so that it cannot happen again (the unit falls \
-                 through); give the event a `rest`, or a condition that its reset makes false"
-            ));
+            let event = self.scene.equations.events()[number].name.to_string();
+            let relation = self.readers.relations[k].text.to_string();
+            return Some(UnitError::FallsThrough { event, relation });
         }
         None
     }

@@ -18,12 +18,13 @@ use super::{
     atomic::{NUMBER, TAG},
     decide::{Instant, SUMMED},
     falling::HURRIED,
-    wrapper::{Cause, Scratch, Unit},
+    wrapper::{Cause, Done, Scratch, Unit},
 };
 use crate::{
     maths::expr::{Compare, VarId},
     signal::value::{LinkKind, LinkMessage, Value},
     solve::{
+        UnitError,
         core::Core,
         equations::{Detection, Dims, Equations, LinkEquations},
         guards::compare,
@@ -231,11 +232,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// All members do this in one cycle, on the same values.
-    pub(super) fn decide(
-        &mut self,
-        deciding: &[Session],
-        fx: &mut Effects<Value>,
-    ) -> Result<(), String> {
+    pub(super) fn decide(&mut self, deciding: &[Session], fx: &mut Effects<Value>) -> Done {
         for session in deciding {
             let link = usize::from(session.link);
             if session.withdrawn {
@@ -255,7 +252,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 let values = session.values[sender as usize].as_ref();
                 let value = values.and_then(|v| v.get(next[sender as usize]));
                 next[sender as usize] += 1;
-                let lost = || format!("shared event '{}': member {sender} did not answer", l.name);
+                let lost = || UnitError::Unanswered { event: l.name.to_string(), member: sender };
                 exchanged.push(*value.ok_or_else(lost)?);
             }
             // Of a proposal that stands, the own sides are those that were told.
@@ -310,7 +307,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// An error after very many refusals in a row: the run would not get on.
-    fn note_refusal(&mut self, link: usize) -> Result<(), String> {
+    fn note_refusal(&mut self, link: usize) -> Done {
         let now = self.scene.frame.last;
         let (last, count) = self.state.refused;
         let count = if now - last <= HURRIED { count + 1 } else { 1 };
@@ -318,21 +315,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if count < STUBBORN {
             return Ok(());
         }
-        Err(format!(
-            "shared event '{}' was proposed {count} times in a row, at most {HURRIED} ticks apart, and \
-             always refused: from what is known here of the other units its condition is true, and on \
-             the values of all it is false; leave a margin above rounding in `when`, such as \
-             `a.x > b.x + 1e-9`",
-            self.scene.equations.links()[link].name
-        ))
+        let event = self.scene.equations.links()[link].name.to_string();
+        Err(UnitError::Refused { event, count, ticks: HURRIED }.into())
     }
 
-    fn jump(
-        &mut self,
-        link: usize,
-        exchanged: &[f64],
-        fx: &mut Effects<Value>,
-    ) -> Result<(), String> {
+    fn jump(&mut self, link: usize, exchanged: &[f64], fx: &mut Effects<Value>) -> Done {
         self.present();
         self.note_outputs();
         self.note_before();
@@ -346,7 +333,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             scratch.vars[target] = value;
         }
         let (name, first) = (Arc::clone(&l.name), l.member == 0);
-        self.finite_after(&format!("the reset of shared event '{name}' is not finite"))?;
+        self.finite_or(|why| UnitError::SharedReset { event: name.to_string(), why })?;
         self.settle(Instant { t: 0.0, tick: 0, start: false })?;
         self.adopt(self.scene.frame.resting);
         self.queue_segments(0.0, Cause::Jump)?;

@@ -2,12 +2,13 @@
 use super::{
     decide::Instant,
     readers::Pending,
-    wrapper::{Action, Cause, Plan, Scratch, Unit},
+    wrapper::{Action, Cause, Done, Plan, Scratch, Unit},
 };
 use crate::{
     maths::rounding,
     signal::value::Value,
     solve::{
+        UnitError,
         core::{Advance, Core},
         equations::{Dims, Equations, EventSpec, Trigger},
     },
@@ -26,7 +27,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// One advance of the core, which begins in tick `begun`, and the plan for what it found.
     // Not inlined: the loop around it, which mostly goes round once, keeps nothing in between.
     #[inline(never)]
-    pub(super) fn silent_step(&mut self, begun: i64) -> Result<(), String> {
+    pub(super) fn silent_step(&mut self, begun: i64) -> Done {
         if self.timed || !self.readers.timed.is_empty() {
             self.timed_step(begun)
         } else {
@@ -35,7 +36,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     #[inline(never)]
-    fn timed_step(&mut self, begun: i64) -> Result<(), String> {
+    fn timed_step(&mut self, begun: i64) -> Done {
         let event = self.next_time_event();
         let flip = self.next_timed_stop();
         let beyond = event.is_some_and(|k| self.looks_on(k));
@@ -50,7 +51,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         begun: i64,
         (event, beyond): (Option<i64>, bool),
         flip: Option<i64>,
-    ) -> Result<(), String> {
+    ) -> Done {
         // Flips that were judged before this step cannot be called in question any more.
         self.pass(self.judged());
         if !self.state.starting.is_empty() && self.core.time() == 0.0 {
@@ -68,7 +69,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             Ok(advance) => advance,
             Err(failure) => {
                 // Where the solution ends, not at the instant of the call that came upon it.
-                let why = self.explain(&failure);
+                let why = self.explain(*failure);
                 self.plan_failure(begun + 1, why);
                 return Ok(());
             }
@@ -79,9 +80,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             Advance::Stopped => (limit.unwrap_or(i64::MAX), event.filter(|_| event == limit)),
             Advance::Left(t) => {
                 let tick = rounding::ceil_ticks(t.max(0.0), self.ticks_per_second());
-                let beyond = || format!("an event at {t} s is beyond the range of time");
                 // An event found in the tick in which the step began takes place at the next one.
-                let k = tick.ok_or_else(beyond)?.max(begun + 1);
+                let k = tick.ok_or(UnitError::Late(t))?.max(begun + 1);
                 (k, Some(k))
             }
         };
@@ -159,15 +159,15 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     #[cold]
-    fn plan_failure(&mut self, k: i64, why: String) {
+    fn plan_failure(&mut self, k: i64, why: Box<UnitError>) {
         self.state.outbox.clear();
         self.scratch.emitted.clear();
-        self.state.failure = why;
+        self.state.failure = Some(why);
         self.state.plan = Plan::Due(k, Action::Fail);
     }
 
     #[inline(always)]
-    fn try_plan_at(&mut self, k: i64, found: bool) -> Result<(), String> {
+    fn try_plan_at(&mut self, k: i64, found: bool) -> Done {
         let t = self.scene.seconds(k);
         self.state.carried.clear();
         if !found {
@@ -212,7 +212,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// transition, and what is sent with them. Sides are those in the scratch, if they `flipped`.
     // Always inlined, with what it calls: there is one way here that is gone at every event.
     #[inline(always)]
-    pub(super) fn plan_events(&mut self, k: i64, t: f64, flipped: bool) -> Result<(), String> {
+    pub(super) fn plan_events(&mut self, k: i64, t: f64, flipped: bool) -> Done {
         self.look(if flipped { self.snapped(k, t) } else { t });
         self.scratch.vars[0] = self.scene.absolute(t);
         if self.audible {
@@ -239,15 +239,16 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             _ => self.happen_in_turn(now),
         }
         if !self.is_finite() {
-            return Err(self.bad_reset(t));
+            return Err(self.bad_reset(t).into());
         }
         if let Some(why) = self.stopped_by_rest() {
-            return Err(why);
+            return Err(why.into());
         }
         let resting = std::mem::replace(&mut self.scene.frame.resting, self.state.retiring);
         let mut decided = self.settle(Instant { t, tick: k, start: false });
         if !self.state.retiring {
-            decided = decided.and_then(|()| self.falls_through().map_or(Ok(()), Err));
+            decided =
+                decided.and_then(|()| self.falls_through().map_or(Ok(()), |why| Err(why.into())));
         }
         let unsent = |(_, value): &(u16, Value)| !matches!(value, Value::Segment(_));
         self.state.outbox.retain(unsent);

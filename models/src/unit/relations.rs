@@ -14,6 +14,7 @@ use super::{
 use crate::{
     maths::{expr::VarId, rounding},
     solve::{
+        UnitError,
         core::Core,
         equations::{Detection, Dims, Equations, LinkEquations, Trigger, Truth, Work},
         ode::Kind,
@@ -278,13 +279,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// from the last transition. Gives when the run cannot go on, and why, where they are too many.
     // A flip found in the tick in which the step began takes place at the next one.
     #[inline]
-    pub(super) fn gather(&mut self, until: i64, begun: i64) -> Option<(i64, String)> {
+    pub(super) fn gather(&mut self, until: i64, begun: i64) -> Option<(i64, Box<UnitError>)> {
         let some = !self.state.flips.list.is_empty() || !self.readers.timed.is_empty();
         if some { self.gather_some(until, begun) } else { None }
     }
 
     #[inline(never)]
-    fn gather_some(&mut self, until: i64, begun: i64) -> Option<(i64, String)> {
+    fn gather_some(&mut self, until: i64, begun: i64) -> Option<(i64, Box<UnitError>)> {
         let rate = self.ticks_per_second();
         let State { flips, pending, .. } = &mut self.state;
         for flip in flips.list.drain(..) {
@@ -296,8 +297,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.gather_timed(until);
         // Not all that shares a tick was found in one advance.
         self.state.pending.sort_by_key(|p| p.tick);
-        let (k, relation, why) = crowded(&self.state.pending, |p| (p.tick, p.relation))?;
-        Some((k, format!("`{}` {why}", self.readers.relations[usize::from(relation)].text)))
+        let (k, relation, times) = crowded(&self.state.pending, |p| (p.tick, p.relation))?;
+        let relation = self.readers.relations[usize::from(relation)].text.to_string();
+        Some((k, UnitError::Crowded { relation, count: times.0, ticks: times.1 }.into()))
     }
 
     fn gather_timed(&mut self, until: i64) {

@@ -22,7 +22,7 @@ use crate::{
         value::{Flag, Segment, Value},
     },
     solve::{
-        Prepared, Settings, Stepped,
+        Prepared, Settings, Stepped, UnitError,
         consistent::Consistent,
         core::{Core, Flips, Frame, Held, Scene},
         equations::{Dims, Equations, Trigger, Work},
@@ -84,7 +84,7 @@ pub(super) struct State {
     /// Per event: whether it is a crossing that the mode of the last cycle has.
     pub concerned: Vec<bool>,
     /// Why the planned action fails.
-    pub failure: String,
+    pub failure: Option<Box<UnitError>>,
     /// Links of which the outbox proposes the events.
     pub proposed: Vec<u16>,
     pub sessions: Vec<Session>,
@@ -166,6 +166,9 @@ pub(super) struct Scratch {
     pub emitted: Vec<(u16, Value)>,
 }
 
+/// What can end a unit's run.
+pub(super) type Done<T = ()> = Result<T, Box<UnitError>>;
+
 impl<E: Equations, C: Core<E>> std::fmt::Debug for Unit<E, C> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Unit({:?}, {:?})", self.scene.dims, self.state.plan)
@@ -185,8 +188,9 @@ impl<E: Equations> Unit<E> {
         inputs: &[f64],
         discrete: &[f64],
         settings: Settings,
-    ) -> Result<Self, String> {
-        let core = Stepped::new(Prepared::new(&equations, settings.method), &equations, &settings)?;
+    ) -> Result<Self, Box<UnitError>> {
+        let prepared = Prepared::new(&equations, settings.method);
+        let core = Stepped::new(prepared, &equations, &settings).map_err(UnitError::from)?;
         Self::with_core(equations, core, initial, inputs, discrete, settings)
     }
 }
@@ -203,7 +207,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         inputs: &[f64],
         discrete: &[f64],
         mut settings: Settings,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Box<UnitError>> {
         let dims = equations.dims();
         let mut connected = std::mem::take(&mut settings.connected);
         connected.resize(dims.outputs, true);
@@ -255,7 +259,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// Decides all relations for the scratch's variables, those at the start.
-    pub(super) fn begin(&mut self) -> Result<(), String> {
+    pub(super) fn begin(&mut self) -> Done {
         self.note_before();
         self.scratch.flipped.clear();
         self.state.starting.clear();
@@ -310,12 +314,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// for sending. After a jump the scratch's `before` holds the outputs before it, by which
     /// jumps are told from continuous pieces.
     #[inline]
-    pub(super) fn queue_segments(&mut self, t: f64, cause: Cause) -> Result<(), String> {
+    pub(super) fn queue_segments(&mut self, t: f64, cause: Cause) -> Done {
         if self.audible { self.queue_audible(t, cause) } else { Ok(()) }
     }
 
     #[inline(never)]
-    fn queue_audible(&mut self, t: f64, cause: Cause) -> Result<(), String> {
+    fn queue_audible(&mut self, t: f64, cause: Cause) -> Done {
         let scene = &self.scene;
         let Scratch { vars, before, .. } = &self.scratch;
         let outbox = &mut self.state.outbox;
@@ -351,16 +355,19 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         });
         match bad {
             Some(port) => {
-                let what = format!("output {} is not finite", self.signal(true, port));
-                Err(self.complain(&self.scratch.vars, &what))
+                let why = self.scene.equations.explain(&self.scratch.vars);
+                Err(UnitError::Output { output: self.signal(true, port), why }.into())
             }
             None => Ok(()),
         }
     }
 
-    /// An error unless the scratch's variables are finite.
-    pub(super) fn finite_after(&self, what: &str) -> Result<(), String> {
-        if self.is_finite() { Ok(()) } else { Err(self.complain(&self.scratch.vars, what)) }
+    /// An error unless the scratch's variables are finite, for the reason that there is.
+    pub(super) fn finite_or(&self, error: impl FnOnce(Option<String>) -> UnitError) -> Done {
+        if self.is_finite() {
+            return Ok(());
+        }
+        Err(error(self.scene.equations.explain(&self.scratch.vars)).into())
     }
 
     /// Whether the scratch's variables are finite.

@@ -12,12 +12,12 @@ mod prices;
 mod race;
 mod runner;
 
-use super::start::Refused;
+use super::refused::Refused;
 use crate::{
     maths::expr::{Degree, VarId},
     signal::statistics::UnitStatistics,
     solve::{
-        Settings,
+        MethodError, Settings,
         core::{Advance, Core, Failure, Flips, Scene},
         equations::Equations,
         ode::Path,
@@ -196,7 +196,7 @@ impl Automatic {
         };
         let usual = candidates.iter().filter(|c| Some(**c) != barred);
         let Some(runner) = usual.chain(&barred).find_map(build) else {
-            return Err(refused.unwrap_or_else(|| Refused::Method("no method".to_owned())));
+            return Err(refused.unwrap_or(MethodError::Nothing.into()));
         };
         let prices = Prices::new(equations);
         let mut tally = Self::begin(&candidates, &prices);

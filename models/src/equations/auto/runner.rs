@@ -1,5 +1,5 @@
 //! The methods that `auto` can choose, and cores of them.
-use super::{super::start::Refused, prices::Prices, quanta};
+use super::{super::refused::Refused, prices::Prices, quanta};
 use crate::solve::{
     Prepared, Programs, Settings, Stepped,
     any::{AnyCore, AnyState},
@@ -120,7 +120,7 @@ impl Candidate {
                 _ => quantised!(Qss2),
             },
         };
-        Ok(Runner { candidate: self, core: core.map_err(Refused::Method)? })
+        Ok(Runner { candidate: self, core: core? })
     }
 }
 

@@ -15,10 +15,10 @@ pub(super) enum Meaning {
 
 impl Meaning {
     /// Whether that many arguments fit; if not, how many would.
-    pub(super) fn check(self, found: usize) -> Result<(), String> {
+    pub(super) fn check(self, found: usize) -> Result<(), Takes> {
         let expected = match self {
             Self::Op(op) => op.arity(),
-            Self::Fold(_) if found == 0 => return Err("1 argument or more".into()),
+            Self::Fold(_) if found == 0 => return Err(Takes::Some),
             Self::Fold(_) => found,
             Self::Clamp => 3,
         };
@@ -26,12 +26,23 @@ impl Meaning {
     }
 }
 
+/// How many arguments a function takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Takes {
+    #[error("1 argument")]
+    One,
+    #[error("1 argument or more")]
+    Some,
+    #[error("{0} arguments")]
+    Many(usize),
+}
+
 /// Whether that many arguments fit; if not, how many would.
-pub(super) fn arguments(expected: usize, found: usize) -> Result<(), String> {
+pub(super) fn arguments(expected: usize, found: usize) -> Result<(), Takes> {
     match expected {
         _ if expected == found => Ok(()),
-        1 => Err("1 argument".into()),
-        n => Err(format!("{n} arguments")),
+        1 => Err(Takes::One),
+        n => Err(Takes::Many(n)),
     }
 }
 

@@ -296,7 +296,7 @@ impl<'a> Resolver<'a> {
             }
         };
         if let Err(expected) = fits {
-            let (name, found) = (text.to_owned(), args.len());
+            let (name, expected, found) = (text.to_owned(), expected.to_string(), args.len());
             return self.error(ExprError::ArgumentCount { name, expected, found, span });
         }
         let numbers: Vec<NodeId> = numbers.into_iter().collect::<Option<_>>()?;

@@ -30,7 +30,7 @@ use crate::{
     maths::rounding,
     signal::statistics::UnitStatistics,
     solve::{
-        Dims, Equations, Settings,
+        Dims, Equations, MethodError, Settings,
         core::{Advance, Core, Failure, Flips, Held, Scene},
         equations::{Relation, Role},
         ode::{Interval, Locator},
@@ -120,7 +120,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         equations: &E,
         settings: &Settings,
         quanta: Quanta,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, MethodError> {
         let dims = equations.dims();
         let (programs, indicators) = seen_through(equations, P)?;
         let outputs = Functions::new(dims, &programs.outputs, P);

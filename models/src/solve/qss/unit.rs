@@ -1,6 +1,6 @@
 //! A system in Rust as an atomic model.
 use super::{
-    engine::{Engine, State},
+    engine::{Engine, NotFinite, State},
     method::Method,
     quanta::Quanta,
     system::System,
@@ -34,9 +34,9 @@ impl<Y: System, M: Method<P>, const P: usize> SystemUnit<Y, M, P> {
         end: f64,
         x: &[f64],
         resolution: Resolution,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, NotFinite> {
         let mut engine = Engine::new(system, quanta, end);
-        engine.start(0.0, x, &[]).map_err(|e| e.to_string())?;
+        engine.start(0.0, x, &[])?;
         Ok(Self::of(engine, resolution))
     }
 

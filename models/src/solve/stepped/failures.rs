@@ -1,9 +1,9 @@
 //! Errors of steps, with the equation, its place and a remedy.
 use super::Stepped;
 use crate::solve::{
-    consistent::lost,
     core::{Failure, Scene},
     equations::Equations,
+    failures::{AlgebraicError, lost},
     ode::{Method, StepError},
     progress::Slow,
 };
@@ -31,7 +31,7 @@ impl Stepped {
     pub(super) fn explain<E: Equations>(
         &mut self,
         scene: &Scene<E>,
-        error: &StepError<Box<str>>,
+        error: &StepError<Box<AlgebraicError>>,
     ) -> Result<(), Box<Failure>> {
         let at = self.state.at;
         Err(match error {
@@ -58,7 +58,7 @@ impl Stepped {
                 };
                 self.failure(&(what + &more), at)
             }
-            StepError::Rhs(why) => self.failure(why, at),
+            StepError::Rhs(why) => self.failure(&why.to_string(), at),
             _ => self.failure(&error.to_string(), at),
         })
     }
@@ -90,7 +90,7 @@ impl Stepped {
         scene.equations.derivatives(&self.vars, &mut self.work, &mut dx);
         if scene.dims.algebraic > 0 {
             let rates = self.consistent.rates(&scene.equations, &self.vars, &mut dx);
-            rates.map_err(|why| self.failure(&why, at))?;
+            rates.map_err(|why| self.failure(&why.to_string(), at))?;
         }
         let pace = |i: usize| dx[i].abs() / (1.0 + x[i].abs());
         let last = |&i: &usize, &j: &usize| pace(i).total_cmp(&pace(j)).then(j.cmp(&i));

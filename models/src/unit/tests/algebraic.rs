@@ -82,7 +82,7 @@ system!(Pendulum, 5; 1, |v, dx| {
 });
 
 fn refused<E: Equations>(equations: E, initial: &[f64], method: Method) -> String {
-    Unit::new(equations, initial, &[], &[], settings(method, 1e-9)).unwrap_err()
+    Unit::new(equations, initial, &[], &[], settings(method, 1e-9)).unwrap_err().to_string()
 }
 
 /// The search comes from far away, and says why it ends where there is nothing to find.
@@ -105,7 +105,7 @@ fn starts() {
     let core = crate::solve::qss::Quantised::<crate::solve::qss::Explicit, 2>::new(
         None, &Cubic, &settings, quanta,
     );
-    assert!(core.err().unwrap().contains("algebraic"));
+    assert!(core.err().unwrap().to_string().contains("algebraic"));
 }
 
 // Two nodes, of which diodes alone say how far they are from ground, driven by x.

@@ -93,7 +93,9 @@ fn expressions() {
 fn case(name: &'static str, seeds: Vec<Vec<u8>>, ending: &str, inputs: u64, kinds: usize) {
     let folder = Folder::new(name);
     let target = Target { name, text: true, seeds, inputs, kinds };
-    feed(&target, |bytes| Case::read(&folder.write(ending, bytes)).map(drop));
+    feed(&target, |bytes| {
+        Case::read(&folder.write(ending, bytes)).map(drop).map_err(|e| e.to_string())
+    });
 }
 
 #[test]

@@ -16,10 +16,10 @@ const LONG_FUNCTIONS: usize = 0;
 
 /// Items of `models` that its users can name: types, traits, functions, constants, kinds. Modules,
 /// methods and fields do not count.
-const PUBLIC_ITEMS: usize = 339;
+const PUBLIC_ITEMS: usize = 335;
 
 /// Mentions of `Result<_, String>` in the code of `models`: errors that say nothing by their type.
-const TEXT_ERRORS: usize = 78;
+const TEXT_ERRORS: usize = 0;
 
 /// Files, or beginnings of their paths, below `models/src`: what takes part in finding out that a condition
 /// becomes true, and in what follows from that.
@@ -47,7 +47,7 @@ const EVENT_PATH: [&str; 20] = [
 ];
 
 /// Lines of code in these files, without comments, blank lines and tests.
-const EVENT_PATH_LINES: usize = 7031;
+const EVENT_PATH_LINES: usize = 6991;
 
 /// The rooms of `models` in their order: each imports only from those before it.
 const ROOMS: [&str; 12] = [
