@@ -86,7 +86,7 @@ pub use low_pass::LowPass;
 pub use needs::{SCHEMES, Scheme, Whom, Without};
 pub use pace::{Control, Pace};
 pub use pre_step::{Ahead, PreStep};
-pub use rehearsal::{Correction, Rehearsal, Rehearse};
+pub(crate) use rehearsal::{Correction, Rehearsal, Rehearse};
 pub use sequence::{Foreseen, Sequence};
 pub use trial::Outputs;
 pub use trust::Estimate;

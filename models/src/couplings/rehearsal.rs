@@ -41,7 +41,7 @@ use superdense_kernel::{
 
 /// The treatment of a step with too large an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Correction {
+pub(crate) enum Correction {
     /// It stands, only the next one is shorter.
     Optimistic,
     /// It is repeated with a shorter one.
@@ -52,9 +52,9 @@ pub enum Correction {
 
 /// How steps are tried out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Rehearse {
+pub(crate) struct Rehearse {
     /// Corrections of each step.
-    pub iteration: Option<Iteration>,
+    pub(crate) iteration: Option<Iteration>,
     /// Inputs by which outputs meet the exact solution.
     pub pre_step: Option<PreStep>,
     /// Where the error comes from that the macro step follows.
@@ -65,7 +65,7 @@ pub struct Rehearse {
 
 /// A master with its units on trial.
 #[derive(Debug)]
-pub struct Rehearsal {
+pub(crate) struct Rehearsal {
     pub(super) trial: Trial,
     pub(super) plan: Plan,
 }
@@ -110,7 +110,7 @@ impl Rehearsal {
     ///
     /// # Errors
     /// When a unit cannot be brought back to an earlier state: which, and why.
-    pub fn new(
+    pub(crate) fn new(
         policy: Policy,
         rehearse: Rehearse,
         timer: Timer,
@@ -254,7 +254,7 @@ impl Rehearsal {
         }
         let interrupts = self.plan.policy.interrupts;
         let predicted = self.predicted(until);
-        let Some(mut iteration) = self.plan.rehearse.iteration.take() else {
+        let Some(iteration) = self.plan.rehearse.iteration.take() else {
             let told = self.trial.tell(&predicted)?;
             self.trial.run(until, interrupts)?;
             return Ok((vec![told], self.trial.answers()));
@@ -264,9 +264,23 @@ impl Rehearsal {
             self.plan.rehearse.iteration = Some(iteration);
             return self.waveform(goal, until);
         }
+        self.corrected(iteration, &predicted, until)
+    }
+
+    /// The units' steps to what was told for their end, again and again.
+    fn corrected(
+        &mut self,
+        mut iteration: Iteration,
+        predicted: &[Cubic],
+        until: i64,
+    ) -> Step<(Vec<Told>, Vec<f64>)> {
         let start = self.trial.save()?;
         let ahead = self.seconds(until);
-        let mut y: Vec<f64> = predicted.iter().map(|p| eval(p, ahead)).collect();
+        let end = |p: &Cubic| eval(p, ahead);
+        let mut y: Vec<f64> = match ahead > 0.0 {
+            true => predicted.iter().map(end).collect(),
+            false => self.trial.sampled(),
+        };
         let (mut end, mut first, mut round) = (until, Vec::new(), 0);
         iteration.begin();
         let told = loop {
@@ -462,7 +476,7 @@ impl Rehearsal {
 }
 
 /// The saved state of a [`Rehearsal`].
-pub struct SavedRehearsal(Saved, Plan);
+pub(crate) struct SavedRehearsal(Saved, Plan);
 
 impl std::fmt::Debug for SavedRehearsal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

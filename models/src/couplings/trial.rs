@@ -326,7 +326,8 @@ impl Trial {
         let at = timer.now();
         let end = |(port, line): (usize, &Line)| {
             if at == *last {
-                line.value(at, timer)
+                let exact = (self.near > 0.0).then(|| self.exact(port)).flatten();
+                exact.unwrap_or_else(|| line.value(at, timer))
             } else if line.since() < Some(at) {
                 self.exact(port).unwrap_or_else(|| line.left(at, timer))
             } else {
@@ -370,6 +371,16 @@ impl Trial {
     pub(super) fn values(&self) -> Vec<f64> {
         let Progress { timer, lines, .. } = &self.now;
         lines.iter().map(|line| line.value(timer.now(), timer)).collect()
+    }
+
+    /// The signals as the last exchange, at the present tick, took them.
+    pub(super) fn sampled(&self) -> Vec<f64> {
+        let Progress { timer, lines, .. } = &self.now;
+        let value = |line: &Line| line.samples().first().map(|sample| sample.1);
+        lines
+            .iter()
+            .map(|line| value(line).unwrap_or_else(|| line.value(timer.now(), timer)))
+            .collect()
     }
 
     /// The signals that receivers hold there.

@@ -9,7 +9,7 @@ use super::{
 use crate::{diagnostics::Mistake, result::Results};
 use std::{collections::HashMap, rc::Rc, sync::Arc};
 use superdense_kernel::{
-    Component, Coupled, Simulation,
+    Child, Component, Coupled, Simulation,
     path::Name,
     port::{InPort, OutPort},
 };
@@ -202,15 +202,13 @@ impl<'a> Builder<'a> {
         self.without(None, at)
     }
 
-    /// The units of a group, or, for a trial and in a federation, with ports in the place of their `master`, a child.
-    fn without(&self, master: Option<(u32, &Ports)>, at: u32) -> Coupled<Value> {
+    /// Puts the units of a group into its model, without the `master`; nothing if one cannot be built.
+    fn children(
+        &self,
+        model: &mut Coupled<Value>,
+        (at, master): (u32, Option<u32>),
+    ) -> Option<Vec<Vec<Child>>> {
         let g = &self.tree.groups[at as usize];
-        let mut model = Coupled::new();
-        let [inputs, outputs] = port_names(g, master.map(|m| m.1));
-        let inputs: Vec<InPort<Value>> = inputs.into_iter().map(|n| model.add_input(n)).collect();
-        let outputs: Vec<OutPort<Value>> =
-            outputs.into_iter().map(|n| model.add_output(n)).collect();
-        let master = master.map(|m| m.0);
         let mut handles = Vec::with_capacity(g.children.len());
         let mut failed = false;
         for (number, child) in (0u32..).zip(&g.children) {
@@ -235,9 +233,19 @@ impl<'a> Builder<'a> {
             }
             handles.push(members);
         }
-        if failed {
-            return model;
-        }
+        (!failed).then_some(handles)
+    }
+
+    /// The units of a group, or, for a trial and in a federation, with ports in the place of their `master`, a child.
+    fn without(&self, master: Option<(u32, &Ports)>, at: u32) -> Coupled<Value> {
+        let g = &self.tree.groups[at as usize];
+        let mut model = Coupled::new();
+        let [inputs, outputs] = port_names(g, master.map(|m| m.1));
+        let inputs: Vec<InPort<Value>> = inputs.into_iter().map(|n| model.add_input(n)).collect();
+        let outputs: Vec<OutPort<Value>> =
+            outputs.into_iter().map(|n| model.add_output(n)).collect();
+        let master = master.map(|m| m.0);
+        let Some(handles) = self.children(&mut model, (at, master)) else { return model };
         let child = |e: End| handles[e.child as usize][e.member as usize];
         // Parts have no wires of their own any more, unless they could not be joined, which is told by then.
         let stands = |e: End| master == Some(e.child) || !matches!(g.body(e), Body::Part(_));
@@ -264,7 +272,7 @@ impl<'a> Builder<'a> {
             return model;
         }
         for (port, spec) in inputs.iter().zip(&g.inputs) {
-            for &e in &spec.ends {
+            for &e in spec.ends.iter().filter(|e| stands(**e)) {
                 model.couple(port.inside(), child(e).input(InPort::<Value>::new(e.port)));
             }
         }

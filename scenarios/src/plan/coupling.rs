@@ -86,10 +86,9 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
         return;
     };
     let list = |key: &str| coupling.keys.iter().find(|(k, _)| k.value == key).map(|(_, n)| n);
-    if list("events").is_none()
-        && !bonds::coordinators(tree, &tree.groups[group as usize]).is_empty()
-    {
-        // The effort of a step acts until its end: an impact within would be worth what is left of the step.
+    let joins = !bonds::coordinators(tree, &tree.groups[group as usize]).is_empty();
+    if joins && list("events").is_none() {
+        // An effort acts until the end of a step: what an impact within is worth would depend on when it comes.
         params.set("events", Param::Text("interrupt".to_owned()));
     }
     let Some(units) = members(tree, group, list("units"), &eval) else { return };
@@ -136,10 +135,10 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
     let mut lists = hidden_lists(g, tree, &lines, sequenced.then_some(&sequence[..]));
     lists.push((couplings::ANSWERS, answers));
     let span = &coupling.name.span;
-    for (key, all) in lists {
-        let all = all.into_iter().map(|p| Located::new(p, span.clone())).collect();
-        params.values.push((key.to_owned(), Located::new(Param::List(all), span.clone())));
-    }
+    let located = |p: Param| Located::new(p, span.clone());
+    params.values.extend(lists.into_iter().map(|(key, all)| {
+        (key.to_owned(), located(Param::List(all.into_iter().map(located).collect())))
+    }));
     match KIND.ports(&params) {
         Ok(mut ports) => {
             if couplings::rehearses(&params) {
