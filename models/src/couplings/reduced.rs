@@ -10,6 +10,8 @@ use nalgebra::{DMatrix, DVector};
 const OWN: f64 = 0.25;
 /// Smallest pivot or singular value against the largest one that is more than rounding.
 const SINGULAR: f64 = 1e-9;
+/// The largest step of differences, relative to 1 + |y|.
+pub(super) const STEP: f64 = 1e-3;
 
 /// A Jacobian in four blocks.
 pub(super) struct Reduced {
@@ -46,11 +48,14 @@ impl Reduced {
         Some(Self { own, rest, inverse, lower, upper, schur })
     }
 
-    /// The solution of J s = r.
+    /// The solution of J s = r. Conditions that nothing changes, or no more than rounding does, ask for nothing.
     pub(super) fn solve(&self, r: &DVector<f64>) -> DVector<f64> {
         let part = |rows: &[usize]| DVector::from_fn(rows.len(), |i, _| r[rows[i]]);
         let own = &self.inverse * part(&self.own);
-        let rest = least(&self.schur, &(part(&self.rest) - &self.lower * &own));
+        let rest = match self.noise() < 1.0 {
+            true => least(&self.schur, &(part(&self.rest) - &self.lower * &own)),
+            false => DVector::zeros(self.rest.len()),
+        };
         let own = own - &self.inverse * (&self.upper * &rest);
         let mut all = DVector::zeros(r.len());
         let places = self.own.iter().chain(&self.rest);
@@ -60,11 +65,11 @@ impl Reduced {
         all
     }
 
-    /// How much of the Schur complement, against its largest entry, is rounding of the values that a difference of `step`
-    /// was taken of.
-    pub(super) fn noise(&self, step: f64) -> f64 {
+    /// How much of the Schur complement, against its largest entry, is rounding of the values that differences were taken
+    /// of, at best.
+    pub(super) fn noise(&self) -> f64 {
         let largest = |m: &DMatrix<f64>| if m.is_empty() { 0.0 } else { m.amax() };
-        f64::EPSILON / step * largest(&self.lower).max(1.0) / largest(&self.schur)
+        f64::EPSILON / STEP * largest(&self.lower).max(1.0) / largest(&self.schur)
     }
 }
 

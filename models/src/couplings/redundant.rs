@@ -18,15 +18,15 @@ const UNTOLD: f64 = 1e-2;
 /// Smallest share of a signal in the motion that changes nothing.
 const SHARE: f64 = 1e-3;
 
-/// The bonds that say the same, by the Jacobian in columns, of differences of at least `step`.
-pub(super) fn redundant(jacobian: &[f64], step: f64, names: &[String]) -> Option<Vec<String>> {
+/// The bonds that say the same, by the Jacobian of a step in columns.
+pub(super) fn redundant(jacobian: &[f64], names: &[String]) -> Option<Vec<String>> {
     let n = names.len();
     if names.iter().filter(|name| name.contains(BOND)).count() < 2 {
         return None;
     }
     let reduced = Reduced::of(&DMatrix::from_column_slice(n, n, jacobian))?;
     let compliance = scaled(reduced.schur.clone());
-    let noise = NOISE * reduced.noise(step);
+    let noise = NOISE * reduced.noise();
     if compliance.is_empty() || compliance.iter().any(|x| !x.is_finite()) || noise > UNTOLD {
         return None;
     }

@@ -19,6 +19,7 @@ use super::{
     failures::{CouplingError, Divergence, Step},
     outside::{Begun, Inputs},
     parallel_embedded::Node,
+    reduced::STEP,
     redundant::{disagree, redundant},
     trial::{Outputs, Progress, Saved, Told, Trial},
     trust::Estimate,
@@ -99,9 +100,8 @@ pub(super) struct Plan {
 /// The distance that a member may have from its trial, relative to 1 + |y|: only the rounding of
 /// times at which both heard a message.
 const SAME: f64 = 1e-9;
-/// Step of differences, relative to 1 + |y|, and how many times that where a signal hardly answers.
+/// Step of differences, relative to 1 + |y|; [`STEP`] is that of those where a signal hardly answers.
 const DIFFERENCE: f64 = 1e-6;
-const COARSE: f64 = 1e3;
 /// An answer to such a step, relative to 1 + |y|, below which too few of its digits are left.
 const FAINT: f64 = 1e-10;
 
@@ -313,8 +313,7 @@ impl Rehearsal {
                 None => {
                     let jacobian = self.differences(&y, &r, &start, (end, until))?;
                     if end > self.trial.now.last
-                        && let Some(bonds) =
-                            redundant(&jacobian, COARSE * DIFFERENCE, &self.plan.policy.names)
+                        && let Some(bonds) = redundant(&jacobian, &self.plan.policy.names)
                     {
                         return Err(CouplingError::Redundant(bonds));
                     }
@@ -368,7 +367,7 @@ impl Rehearsal {
             let (mut column, _) = moved(self, step)?;
             let faint = |(i, c): (usize, &f64)| c.abs() * step < FAINT * (1.0 + y[i].abs());
             if column.iter().enumerate().any(|(i, c)| *c != 0.0 && faint((i, c)))
-                && let (coarse, true) = moved(self, COARSE * step)?
+                && let (coarse, true) = moved(self, STEP * (1.0 + y[k].abs()))?
             {
                 let fine = std::mem::take(&mut column);
                 let better = |(i, (f, c))| if faint((i, &f)) { c } else { f };

@@ -254,7 +254,7 @@ impl<'a, E: Equations, C: Course> Doubt<'a, E, C> {
 }
 
 /// Rounding of a polynomial that another unit has sent.
-const HEARD: f64 = 16.0 * f64::EPSILON;
+pub(crate) const HEARD: f64 = 16.0 * f64::EPSILON;
 
 impl<E: Equations, C: Course> Doubts for Doubt<'_, E, C> {
     fn bound(&mut self, k: usize, t: f64) -> f64 {

@@ -15,6 +15,7 @@ use crate::{
         equations::{Dims, Equations, Trigger},
         notes::Notes,
         ode::put,
+        tendency::HEARD,
     },
 };
 use std::sync::Arc;
@@ -409,8 +410,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let start = segment.value(0.0);
         // What comes first takes the place of a start value.
         let first = || self.scene.frame.inputs[port].at == self.settings.start;
+        let now = self.scratch.vars[place];
         let jump = match segment.flag {
-            Flag::Jump => true,
+            // A course that goes on from what is held but for rounding, as a coupling tells it, does not jump.
+            Flag::Jump => segment.rests() || (start - now).abs() > HEARD * now.abs() || first(),
             Flag::Refresh => start != self.scratch.vars[place] && first(),
             Flag::Continuous => false,
         };
@@ -418,7 +421,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             return Err(UnitError::Input { input: self.signal(false, port) }.into());
         }
         let before = std::mem::replace(&mut self.scratch.vars[place], start);
-        if segment.flag == Flag::Continuous {
+        if !jump && segment.flag != Flag::Refresh {
             let slip = &mut self.scene.frame.slips[port];
             // A value at rest is known exactly.
             let moves = !segment.rests();

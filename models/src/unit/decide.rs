@@ -11,6 +11,7 @@
 //! Where the search itself crosses thresholds, it begins once more and lets sides follow on its way: else it would
 //! end at a root of a branch that does not hold, or at none.
 use super::wrapper::{Done, Scratch, Unit};
+use crate::signal::value::Flag;
 use crate::solve::{
     UnitError,
     core::{Core, Held},
@@ -157,10 +158,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 false => summed,
             };
         }
-        // Within the exchange tolerance they are as they were told: members of a link decide on true values.
+        // Within the exchange tolerance they are as they were told: members of a link decide on true values. One that came
+        // to rest was moved by a solver before.
         let now = self.scene.frame.last + at.tick;
-        for (k, held) in self.scene.frame.inputs.iter().enumerate() {
-            if held.at < now && held.segment.order() > 0 {
+        for (k, Held { segment, at }) in self.scene.frame.inputs.iter().enumerate() {
+            let stopped = segment.rests() && segment.flag == Flag::Continuous;
+            if stopped || *at < now && segment.order() > 0 {
                 let place = dims.first_input() + k;
                 errors[place] = SUMMED * vars[place].abs();
             }

@@ -86,10 +86,8 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
         return;
     };
     let list = |key: &str| coupling.keys.iter().find(|(k, _)| k.value == key).map(|(_, n)| n);
-    let joins = !bonds::coordinators(tree, &tree.groups[group as usize]).is_empty();
-    if joins && list("events").is_none() {
-        // An effort acts until the end of a step: what an impact within is worth would depend on when it comes.
-        params.set("events", Param::Text("interrupt".to_owned()));
+    if list("events").is_none() {
+        interrupt(tree, group, &mut params);
     }
     let Some(units) = members(tree, group, list("units"), &eval) else { return };
     let sequence = match list("sequence") {
@@ -147,6 +145,14 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
             insert(tree, group, coupling, (lines, echoes), (params, ports));
         }
         Err(errors) => session.unit_errors(&coupling.name.span, NAME, errors),
+    }
+}
+
+/// The effort of a bond acts until the end of a step: what an impact within is worth would depend on when it comes, so
+/// that events end steps of bonds.
+fn interrupt(tree: &Tree, group: u32, params: &mut Params) {
+    if !bonds::coordinators(tree, &tree.groups[group as usize]).is_empty() {
+        params.set("events", Param::Text("interrupt".to_owned()));
     }
 }
 

@@ -278,6 +278,7 @@ fn efforts_are_constant_in_each_step() {
         ("coupling.extrapolation=1", "`extrapolation` in a coupling of bonds"),
         ("coupling.iterate.method=waveform", "the method waveform in a coupling of bonds"),
         ("coupling.iterate.method=fixed-point", "the method fixed-point in a coupling of bonds"),
+        ("coupling.order=gauss-seidel", "order = \"gauss-seidel\" in a coupling of bonds"),
         ("coupling.iterate.corrections=1", "the method fixed-point in a coupling of bonds"),
         ("coupling.units=['u0']", "`units` of the coupling lacks that of the bond `u1.flange`"),
     ] {
@@ -286,12 +287,6 @@ fn efforts_are_constant_in_each_step() {
         let told = String::from_utf8_lossy(&done.stderr).into_owned();
         assert!(!done.status.success() && told.contains(why), "{set}: {told}");
     }
-    // Under a sequence, units hear of each other within the step, and the efforts are those of all at once.
-    let off = |sets: &str| {
-        let s = run(&dir, &text, sets);
-        s.apart("u0.x", "lumped.x").max(s.apart("u1.x", "lumped.x"))
-    };
-    near(off("--set coupling.order=gauss-seidel"), off(""), 1e-11, "a sequence");
 }
 
 /// A place answers to a force by half the square of a short step, which is little beside the place itself.
@@ -300,14 +295,10 @@ fn steps_may_be_short() {
     let dir = folder("bonds-short");
     let text = star(&[(1.0, 1.0, 1.0), (2.0, 1.0, 0.0)], BOND);
     for (step, stop) in [("5e-4", "0.1"), ("1e-4", "0.05"), ("1e-5", "0.002")] {
-        for order in ["jacobi", "gauss-seidel"] {
-            let sets = format!(
-                "--set H={step} --set coupling.order={order} --set coupling.iterate={{}} --until {stop}"
-            );
-            let s = run(&dir, &text, &sets);
-            near(s.apart("u0.x", "lumped.x"), 0.0, 1e-8, &sets);
-            near(s.apart("u1.x", "lumped.x"), 0.0, 1e-8, &sets);
-        }
+        let sets = format!("--set H={step} --set coupling.iterate={{}} --until {stop}");
+        let s = run(&dir, &text, &sets);
+        near(s.apart("u0.x", "lumped.x"), 0.0, 1e-8, &sets);
+        near(s.apart("u1.x", "lumped.x"), 0.0, 1e-8, &sets);
     }
 }
 
@@ -348,7 +339,7 @@ fn an_impact_ends_a_step() {
         let done = json(&good(&dir, "run s.toml --json --force --out out"));
         let (hit, g) = ((4.0f64 / 9.81).sqrt(), 9.81);
         let speed = g * hit * (0.9 - 0.5) / 1.5 - g * (0.7 - hit);
-        near(done["results"]["speed"].as_f64().unwrap(), speed, 0.3, step);
+        near(done["summary"]["results"]["speed"].as_f64().expect("a speed"), speed, 0.01, step);
     }
 }
 

@@ -103,6 +103,15 @@ fn step(
             return refuse(span, message, help);
         }
     }
+    if let Some(node) = key("order")
+        && let Item::Text(order) = &node.item
+        && order != "jacobi"
+    {
+        let message = format!("order = \"{order}\" in a coupling of bonds");
+        let help = "all that bonds determine is found at once, from units as they know themselves: delete `order`, or put \
+                    other units into a group of their own";
+        return refuse(&node.span, message, help);
+    }
     if let Some(node) = key("units") {
         named(tree, group, node, members, eval)?;
     }

@@ -55,6 +55,31 @@ fn rule_19_segments() {
     ]);
 }
 
+/// Rule 3 for a value that the hearer stops at the instant at which it comes to its threshold, and that goes on
+/// later: the threshold is reached once.
+#[test]
+fn rule_03_stopped_by_who_hears() {
+    let stopped = |id: &str, threshold: &str| {
+        let text = format!(
+            "connections = ['s.y -> u.w', 'u.stop -> s.stop', 'd.y -> s.d']\n\
+             [unit.d]\nkind = 'step'\nat = 1\nfrom = 0\nto = 1\n\
+             [unit.s]\nkind = 'equations'\nMETHOD\ninputs = {{ stop = 0, d = 0 }}\nstates = {{ y = 0 }}\n\
+             derivatives = {{ y = '1 + d + stop' }}\noutputs = {{ y = 'y' }}\n\
+             [unit.u]\nkind = 'equations'\nMETHOD\ninputs = {{ w = 0 }}\ndiscrete = {{ stop = 0 }}\n\
+             outputs = {{ stop = 'stop' }}\n{}",
+            event("e", &format!("when = 'w >= {threshold}'\nreset = {{ stop = '-1' }}"))
+        );
+        scenario(id, &text).stop(2.0).event("e", Near(threshold.parse().expect("a number")), 0)
+    };
+    check(&[
+        stopped("C3.38", "0.97"),
+        stopped("C3.39", "0.1"),
+        stopped("C3.40", "0.25"),
+        stopped("C3.41", "0.3"),
+        stopped("C3.42", "0.75"),
+    ]);
+}
+
 /// A slope that begins at the start, where nothing jumps: receivers learn of it when the value leaves
 /// the exchange tolerance, also where it does so in a number of ticks without a remainder.
 #[test]
