@@ -72,11 +72,11 @@ fn rule_03_stopped_by_who_hears() {
         scenario(id, &text).stop(2.0).event("e", Near(threshold.parse().expect("a number")), 0)
     };
     check(&[
-        stopped("C3.38", "0.97"),
-        stopped("C3.39", "0.1"),
-        stopped("C3.40", "0.25"),
-        stopped("C3.41", "0.3"),
-        stopped("C3.42", "0.75"),
+        stopped("C3.43", "0.97"),
+        stopped("C3.44", "0.1"),
+        stopped("C3.45", "0.25"),
+        stopped("C3.46", "0.3"),
+        stopped("C3.47", "0.75"),
     ]);
 }
 
