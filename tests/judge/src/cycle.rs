@@ -47,6 +47,9 @@ impl<const M: usize> Sim<'_, M> {
             let before = self.sides.clone();
             let deciding = self.deciding(&links);
             let waiting = self.wait(&mut due, &deciding);
+            if self.ordered && !waiting.is_empty() {
+                return undecided(Reason::Open, "an event beside a link that a link has made true");
+            }
             let linked = self.run_links(&mut links, &mut touched)?;
             let reset = self.run_due(&due, &mut touched)?;
             self.deliver(&mut touched, &linked)?;
@@ -99,10 +102,9 @@ impl<const M: usize> Sim<'_, M> {
                 }
             };
             let value = self.now(z)?;
-            // A value that has left zero at the start by less than roundings may be on zero for the judged program.
+            // A value that has left zero at the start by less than its error may be on zero for the judged program.
             let left = leaving.iter().any(|l| l.0 == flip.switch);
-            let near =
-                left && matches!(class(&value, self.size(z)?), Class::Fuzzy(_) | Class::Zero);
+            let near = left && !matches!(class(&value, self.size(z)?), Class::Sign(_));
             self.fresh.insert(flip.switch, Fresh { z: value, beyond: flip.beyond && !near });
         }
         self.landed()?;

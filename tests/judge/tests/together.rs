@@ -254,3 +254,22 @@ fn samples_near_an_uncertain_event_are_marked() {
         other => panic!("{other:#?}"),
     }
 }
+
+#[test]
+fn sides_that_do_not_settle_beside_the_equations_of_another_unit_are_left_open() {
+    // On 0 each side leads off itself: no side, x' = 1; positive, x' = 0.
+    let mut u = unit(&[0.0], &[sub(n(1.0), f(Unary::Sign, x(0)))]);
+    u.inputs = vec![0.0];
+    let other = Unit {
+        algebraic: vec![0.0],
+        residuals: vec![Expr::Read(Variable::Algebraic(1, 0))],
+        outputs: vec![n(0.0)],
+        ..Unit::default()
+    };
+    let mut m = model(9, 1, vec![u, other]);
+    m.wires = vec![Wire { from: (1, 0), to: (0, 0) }];
+    match judge(&m, &Limits::default(), &[]) {
+        Verdict::Undecided(u) => assert_eq!(u.reason, Reason::Open, "{}", u.detail),
+        other => panic!("{other:#?}"),
+    }
+}
