@@ -332,7 +332,9 @@ impl<const M: usize> Sim<'_, M> {
     /// Whether an argument that hears outputs comes so near to zero that it may be heard beyond it, by what it is told.
     fn comes_near(&self, switch: Switch, c: &[Ball<M>], h: f64) -> bool {
         let at = Dd::new(h);
-        self.parts(self.argument(switch)).wired
+        // Members of a link hear each other.
+        let heard = matches!(self.scope(switch), Scope::Link(_));
+        (heard || self.parts(self.argument(switch)).wired)
             && roots::value(c, at).hi.abs() <= roots::error(c, at)
     }
 

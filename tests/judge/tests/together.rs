@@ -2,7 +2,7 @@
 mod common;
 use common::*;
 use superdense_judge::model::{Direction, Expr, Link, Model, Unary, Unit, Variable, Wire};
-use superdense_judge::{Limits, Reason, Verdict, judge};
+use superdense_judge::{Limits, Reason, Uncertainty, Verdict, judge};
 
 const S: i64 = 1_000_000_000;
 
@@ -270,6 +270,27 @@ fn sides_that_do_not_settle_beside_the_equations_of_another_unit_are_left_open()
     m.wires = vec![Wire { from: (1, 0), to: (0, 0) }];
     match judge(&m, &Limits::default(), &[]) {
         Verdict::Undecided(u) => assert_eq!(u.reason, Reason::Open, "{}", u.detail),
+        other => panic!("{other:#?}"),
+    }
+}
+
+#[test]
+fn a_member_of_a_link_may_see_what_another_only_comes_near() {
+    // x = 1 - exp(-64 t) never reaches 1, and the link is true from the start.
+    let rate = mul(n(-64.0), sub(Expr::Read(Variable::State(1, 0)), n(1.0)));
+    let mut m = model(9, 3, vec![unit(&[0.0], &[n(0.0)]), unit(&[0.0], &[rate])]);
+    m.links = vec![Link {
+        units: vec![0, 1],
+        when: and(ge(n(0.0), x(0)), lt(Expr::Read(Variable::State(1, 0)), n(1.0))),
+        priority: 0,
+        reset: vec![(sx(0), n(0.0))],
+    }];
+    let limits = Limits {
+        uncertainty: Uncertainty { relative: 1e-3, absolute: 1e-5, ..Uncertainty::default() },
+        ..Limits::default()
+    };
+    match judge(&m, &limits, &[]) {
+        Verdict::Undecided(u) => assert!(u.until < S / 4, "{u:?}"),
         other => panic!("{other:#?}"),
     }
 }
