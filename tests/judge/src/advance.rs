@@ -520,15 +520,16 @@ impl<const M: usize> Sim<'_, M> {
         self.note_near(&piece, range);
         self.sample_between(&piece, series, end, tick)?;
         self.v = self.values(&piece.tape, series, end);
-        // R14: where the tick comes before the root, the unit that flips there is looked at at the root.
+        // R14: where the tick comes before the root, a unit that stops there is looked at at the root.
+        self.late.clear();
         for root in now.iter().filter(|r| r.touch.is_none()) {
-            let (at, scope) = (root.at - piece.offset, self.scope(root.switch));
-            if (at - end).hi > 0.0 {
-                let later = self.values(&piece.tape, series, at);
-                let own =
-                    |v: &Variable| matches!(v, Variable::State(u, _) if scope == Scope::Unit(*u));
-                let places = self.sys.variables.iter().enumerate().take(self.sys.states);
-                places.filter(|p| own(p.1)).for_each(|(slot, _)| self.v[slot] = later[slot]);
+            let at = root.at - piece.offset;
+            if let (true, Scope::Unit(unit)) = ((at - end).hi > 0.0, self.scope(root.switch)) {
+                let values = self.values(&piece.tape, series, at);
+                let own = |v: &Variable| matches!(v, Variable::State(u, _) if *u == unit);
+                let states = values.into_iter().take(self.sys.states).enumerate();
+                let states = states.filter(|(slot, _)| own(&self.sys.variables[*slot]));
+                self.late.push((unit, states.collect()));
             }
         }
         self.time = Ball::exact(self.seconds(tick));

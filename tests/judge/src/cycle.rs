@@ -39,6 +39,7 @@ impl<const M: usize> Sim<'_, M> {
         self.along = None;
         let leaving = std::mem::take(&mut self.leaving);
         let mut due = self.first(&flips, &leaving)?;
+        self.put_on_roots(&flips, &due)?;
         self.count(&flips, &due)?;
         let mut links = self.proposals(0);
         loop {
@@ -80,6 +81,26 @@ impl<const M: usize> Sim<'_, M> {
         self.fresh.clear();
         self.unheard = false;
         self.busy = false;
+        Ok(())
+    }
+
+    /// R14: a unit that stops at a tick before its root has its states at the root.
+    fn put_on_roots(&mut self, flips: &[Flip], due: &[usize]) -> Result<(), Stop> {
+        for (unit, states) in std::mem::take(&mut self.late) {
+            let happens = due.iter().any(|e| self.sys.events[*e].unit == unit);
+            let stops = |flip: &Flip| match flip.switch {
+                Switch::Relation(r) => self.sys.field[r as usize],
+                Switch::Floor(_) => true,
+            };
+            let own = |f: &&Flip| f.touch.is_none() && self.scope(f.switch) == Scope::Unit(unit);
+            if happens || flips.iter().filter(own).any(stops) {
+                states.into_iter().for_each(|(slot, value)| self.v[slot] = value);
+                for (switch, fresh) in self.fresh.clone() {
+                    let z = self.now(self.argument(switch))?;
+                    self.fresh.insert(switch, Fresh { z, ..fresh });
+                }
+            }
+        }
         Ok(())
     }
 

@@ -207,3 +207,15 @@ fn a_reset_that_turns_what_is_nearly_zero_is_left_open() {
         other => panic!("{other:#?}"),
     }
 }
+
+#[test]
+fn a_root_behind_its_tick_that_makes_no_event_moves_nothing() {
+    // The top, x' = 0, comes up to 2^-10 ticks behind its tick. Instants by 60 digits.
+    let down = and(le(x(0), n(0.0)), le(x(1), n(0.0)));
+    let bounce = when("bounce", down, &[(sx(1), mul(n(-0.5), x(1)))]);
+    let u = with(unit(&[2.0, 1.0], &[x(1), n(-1.0)]), vec![bounce]);
+    let mut m = model(9, 8, vec![u]);
+    m.stop = at(77_077, 10_000);
+    let last = tags(&m).pop();
+    assert_eq!(last, Some(("bounce".into(), 7_707_658_006, 0)));
+}
