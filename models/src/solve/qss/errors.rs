@@ -3,6 +3,7 @@ use super::{
     sheet::{ROW, positive},
     variable::Variable,
 };
+use crate::maths::rounding::SUMMED;
 use crate::solve::{
     ode::{Kind, Watched},
     tendency::Course,
@@ -57,7 +58,7 @@ impl<const P: usize> Course for Quantising<'_, P> {
     /// Some quanta, where its derivative has read a copy that was quantised, and so was off itself.
     fn error(&self, _: f64, i: usize, x: f64) -> f64 {
         let (v, (off, size)) = (&self.variables[i], self.off[i]);
-        let rounding = 4.0 * f64::EPSILON * v.x.abs().max(size);
+        let rounding = SUMMED * v.x.abs().max(size);
         match off || self.has_drifted(i) {
             true => 2.0 * v.quantum,
             // Where it was set to zero, nothing has moved it yet.
