@@ -118,7 +118,7 @@ pub(super) fn bounds(case: &Case, other: &Case, events: usize) -> Bounds {
 }
 
 /// Whether an event follows on itself within so many ticks: how many there are hangs on the tick.
-fn accumulates(run: &Outcome, ticks: i64) -> bool {
+pub(super) fn accumulates(run: &Outcome, ticks: i64) -> bool {
     let mut last = std::collections::HashMap::new();
     run.events.iter().any(|e| {
         let before = last.insert(&e.name, e.tick);
