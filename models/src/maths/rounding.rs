@@ -25,6 +25,9 @@ pub fn nearest_tick(ticks: f64) -> i64 {
     whole + i64::from(ticks - whole as f64 >= 0.5)
 }
 
+/// Roundings that add up over the steps of a solver, relative to the size of what it steps.
+pub(crate) const SUMMED: f64 = 1024.0 * f64::EPSILON;
+
 /// Fraction of a tick by which an event may be early, as a power of two: 2⁻¹⁰.
 const SNAP_BITS: u32 = 10;
 

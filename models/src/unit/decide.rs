@@ -11,6 +11,7 @@
 //! Where the search itself crosses thresholds, it begins once more and lets sides follow on its way: else it would
 //! end at a root of a branch that does not hold, or at none.
 use super::wrapper::{Done, Scratch, Unit};
+use crate::maths::rounding::SUMMED;
 use crate::signal::value::Flag;
 use crate::solve::{
     UnitError,
@@ -25,9 +26,6 @@ use std::ops::Range;
 pub(super) const ROUNDS: usize = 64;
 /// A relation that changes its side so often in one decision chatters: each side drives it to the other.
 const TURNS: u32 = 4;
-
-/// Roundings that add up over the steps of a solver, which a reset may read.
-pub(super) const SUMMED: f64 = 1024.0 * f64::EPSILON;
 
 /// Where a decision is made.
 #[derive(Debug, Clone, Copy)]

@@ -16,12 +16,13 @@
 //! events wait while a session is open.
 use super::{
     atomic::{NUMBER, TAG},
-    decide::{Instant, SUMMED},
+    decide::Instant,
     falling::HURRIED,
     wrapper::{Cause, Done, Scratch, Unit},
 };
 use crate::{
     maths::expr::{Compare, VarId},
+    maths::rounding::SUMMED,
     signal::value::{LinkKind, LinkMessage, Value},
     solve::{
         UnitError,

@@ -218,14 +218,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if self.audible {
             self.note_outputs();
         }
+        self.scratch.flipped.clear();
+        match flipped {
+            true => self.put_flips_on_surface(k, t),
+            false => self.note_held(),
+        }
+        // With the sides after the flips: a reset that turns one back has changed it.
         self.note_before();
         self.note_cycle();
-        self.scratch.flipped.clear();
-        if flipped {
-            self.put_flips_on_surface(k, t);
-        } else {
-            self.note_held();
-        }
         let now = self.scene.frame.last + k;
         self.state.retiring = self.scene.frame.resting;
         match self.state.fired[..] {
@@ -283,7 +283,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             self.look(t);
             self.put_on_surface(relation);
             self.note_before();
-            self.note_cycle();
             self.put_flips(k);
         }
     }

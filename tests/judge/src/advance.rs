@@ -1,6 +1,8 @@
 //! From one instant to the next: smooth pieces, and the roots along them.
 use crate::cycle::Flip;
+use crate::graph::Scope;
 use crate::linear;
+use crate::model::Variable;
 use crate::number::{Ball, Dd};
 use crate::roots::{self, Scan};
 use crate::sim::{Sim, Stop, undecided};
@@ -10,6 +12,8 @@ use std::collections::HashMap;
 
 /// R14: so much of a tick early is on the tick.
 const SNAP: f64 = 1.0 / 1024.0;
+/// So small is the argument of a square root that is zero.
+const ZERO: f64 = 1e-20;
 /// Rule 6.
 const IGNORED: f64 = 1.0 / 512.0;
 
@@ -46,8 +50,11 @@ pub(crate) struct Piece<const M: usize> {
 
 /// A square root that comes to zero turns negative in its series: the solution is another one there.
 fn square_roots_hold<const M: usize>(tape: &Tape, series: &Series<M>, end: Dd) -> Result<(), Stop> {
-    let negative = |step: u32| roots::value(series.of(step), end).hi < -1e-20;
-    match tape.square_roots().any(negative) {
+    let ends = |step: u32| {
+        let (begun, ended) = (series.of(step)[0].c.hi, roots::value(series.of(step), end).hi);
+        ended < if begun > ZERO { ZERO } else { -ZERO }
+    };
+    match tape.square_roots().any(ends) {
         true => undecided(Reason::Singular, "a square root comes to zero"),
         false => Ok(()),
     }
@@ -325,7 +332,9 @@ impl<const M: usize> Sim<'_, M> {
     /// Whether an argument that hears outputs comes so near to zero that it may be heard beyond it, by what it is told.
     fn comes_near(&self, switch: Switch, c: &[Ball<M>], h: f64) -> bool {
         let at = Dd::new(h);
-        self.parts(self.argument(switch)).wired
+        // Members of a link hear each other.
+        let heard = matches!(self.scope(switch), Scope::Link(_));
+        (heard || self.parts(self.argument(switch)).wired)
             && roots::value(c, at).hi.abs() <= roots::error(c, at)
     }
 
@@ -511,6 +520,18 @@ impl<const M: usize> Sim<'_, M> {
         self.note_near(&piece, range);
         self.sample_between(&piece, series, end, tick)?;
         self.v = self.values(&piece.tape, series, end);
+        // R14: where the tick comes before the root, a unit that stops there is looked at at the root.
+        self.late.clear();
+        for root in now.iter().filter(|r| r.touch.is_none()) {
+            let at = root.at - piece.offset;
+            if let (true, Scope::Unit(unit)) = ((at - end).hi > 0.0, self.scope(root.switch)) {
+                let values = self.values(&piece.tape, series, at);
+                let own = |v: &Variable| matches!(v, Variable::State(u, _) if *u == unit);
+                let states = values.into_iter().take(self.sys.states).enumerate();
+                let states = states.filter(|(slot, _)| own(&self.sys.variables[*slot]));
+                self.late.push((unit, states.collect()));
+            }
+        }
         self.time = Ball::exact(self.seconds(tick));
         self.tick = tick;
         self.earlier = std::mem::replace(&mut self.range, range);
@@ -523,7 +544,7 @@ impl<const M: usize> Sim<'_, M> {
         if let Some(root) = now.iter().find(|r| r.range.lo < r.range.hi) {
             // The program stops at its own tick: states there, and the time, differ from these.
             self.time.e = root.shift;
-            self.widen(&[], 1.0 / self.rate.hi);
+            self.widen(&[], self.limits.uncertainty.ticks.max(1.0) / self.rate.hi);
             for slot in 0..self.sys.states {
                 let speed = roots::slope(&series.free[slot], end).hi;
                 for k in 0..M {

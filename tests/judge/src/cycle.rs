@@ -39,6 +39,7 @@ impl<const M: usize> Sim<'_, M> {
         self.along = None;
         let leaving = std::mem::take(&mut self.leaving);
         let mut due = self.first(&flips, &leaving)?;
+        self.put_on_roots(&flips, &due)?;
         self.count(&flips, &due)?;
         let mut links = self.proposals(0);
         loop {
@@ -47,6 +48,9 @@ impl<const M: usize> Sim<'_, M> {
             let before = self.sides.clone();
             let deciding = self.deciding(&links);
             let waiting = self.wait(&mut due, &deciding);
+            if self.ordered && !waiting.is_empty() {
+                return undecided(Reason::Open, "an event beside a link that a link has made true");
+            }
             let linked = self.run_links(&mut links, &mut touched)?;
             let reset = self.run_due(&due, &mut touched)?;
             self.deliver(&mut touched, &linked)?;
@@ -80,6 +84,26 @@ impl<const M: usize> Sim<'_, M> {
         Ok(())
     }
 
+    /// R14: a unit that stops at a tick before its root has its states at the root.
+    fn put_on_roots(&mut self, flips: &[Flip], due: &[usize]) -> Result<(), Stop> {
+        for (unit, states) in std::mem::take(&mut self.late) {
+            let happens = due.iter().any(|e| self.sys.events[*e].unit == unit);
+            let stops = |flip: &Flip| match flip.switch {
+                Switch::Relation(r) => self.sys.field[r as usize],
+                Switch::Floor(_) => true,
+            };
+            let own = |f: &&Flip| f.touch.is_none() && self.scope(f.switch) == Scope::Unit(unit);
+            if happens || flips.iter().filter(own).any(stops) {
+                states.into_iter().for_each(|(slot, value)| self.v[slot] = value);
+                for (switch, fresh) in self.fresh.clone() {
+                    let z = self.now(self.argument(switch))?;
+                    self.fresh.insert(switch, Fresh { z, ..fresh });
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// What is due in the first cycle of a tick (rules 8, 9 and 14), truths noted.
     fn first(&mut self, flips: &[Flip], leaving: &[(Switch, f64)]) -> Result<Vec<usize>, Stop> {
         let before = self.sides.clone();
@@ -99,10 +123,9 @@ impl<const M: usize> Sim<'_, M> {
                 }
             };
             let value = self.now(z)?;
-            // A value that has left zero at the start by less than roundings may be on zero for the judged program.
+            // A value that has left zero at the start by less than its error may be on zero for the judged program.
             let left = leaving.iter().any(|l| l.0 == flip.switch);
-            let near =
-                left && matches!(class(&value, self.size(z)?), Class::Fuzzy(_) | Class::Zero);
+            let near = left && !matches!(class(&value, self.size(z)?), Class::Sign(_));
             self.fresh.insert(flip.switch, Fresh { z: value, beyond: flip.beyond && !near });
         }
         self.landed()?;

@@ -155,7 +155,7 @@ impl<const M: usize> Sim<'_, M> {
     /// Decides sides of the scopes that are in, and of all that are not known yet.
     pub(crate) fn decide(&mut self, inside: &dyn Fn(Scope) -> bool) -> Result<(), Stop> {
         self.along = None;
-        let mut changed = String::new();
+        let mut changed = None;
         for round in 0..64 {
             let solved = self.solve_all(inside)?;
             let tape = self.tape()?;
@@ -169,7 +169,7 @@ impl<const M: usize> Sim<'_, M> {
                 if !known || inside(self.scope(*switch)) {
                     if self.decide_one(*switch)? {
                         again = true;
-                        changed = format!("{switch:?}");
+                        changed = Some(*switch);
                         self.along = None;
                     }
                     self.known.insert(*switch, ());
@@ -182,10 +182,15 @@ impl<const M: usize> Sim<'_, M> {
             }
         }
         let time = Ticks { lo: self.range.lo, hi: self.range.hi };
-        if self.sys.residuals.values().all(Vec::is_empty) {
+        let units = match changed.map(|switch| self.scope(switch)) {
+            Some(Scope::Unit(u)) => vec![u],
+            Some(Scope::Link(l)) => self.model.links[l].units.clone(),
+            None => Vec::new(),
+        };
+        if units.iter().all(|u| self.sys.residuals[u].is_empty()) {
             return undecided(Reason::Open, "sides do not settle in this order");
         }
-        let message = format!("sides do not settle: {changed}");
+        let message = format!("sides do not settle: {changed:?}");
         Err(Stop::Fail(FailureKind::Rounds, message, time))
     }
 
@@ -359,7 +364,7 @@ impl<const M: usize> Sim<'_, M> {
     }
 
     /// The whole number below something.
-    fn floor_of(&mut self, f: u32) -> Result<f64, Stop> {
+    pub(crate) fn floor_of(&mut self, f: u32) -> Result<f64, Stop> {
         let floor = self.sys.graph.floors[f as usize].clone();
         let x = self.now(floor.argument)?;
         if !x.c.finite() {

@@ -11,8 +11,10 @@ impl<const M: usize> Sim<'_, M> {
         let passes: Vec<&Flip> = flips.iter().filter(|f| f.touch.is_none()).collect();
         for flip in &passes {
             let others = passes.iter().any(|f| f.switch != flip.switch);
-            if let (true, Switch::Relation(r)) = (others, flip.switch) {
-                self.arrives(r)?;
+            match flip.switch {
+                Switch::Relation(r) if others => self.arrives(r)?,
+                Switch::Floor(f) if others => self.arrives_whole(f)?,
+                _ => {}
             }
         }
         if !passes.is_empty() {
@@ -44,6 +46,28 @@ impl<const M: usize> Sim<'_, M> {
         } else if heading != held {
             return undecided(Reason::Sign, "a value is stopped or turns back where it flips");
         }
+        Ok(())
+    }
+
+    /// A value that is stopped on a whole number has not passed it either.
+    fn arrives_whole(&mut self, f: u32) -> Result<(), Stop> {
+        let switch = Switch::Floor(f);
+        let Some(fresh) = self.fresh.get(&switch).copied().filter(|fresh| !fresh.beyond) else {
+            return Ok(());
+        };
+        self.fresh.remove(&switch);
+        let (held, whole) = (self.sides.floor[f as usize], self.floor_of(f)?);
+        if whole == held {
+            self.fresh.insert(switch, fresh);
+            return Ok(());
+        }
+        let argument = self.sys.graph.floors[f as usize].argument;
+        let size = self.size(argument)?;
+        if self.leaves(argument, size, true)? != 0 {
+            return undecided(Reason::Sign, "a whole number turns back where it changed");
+        }
+        self.sides.floor[f as usize] = whole;
+        self.along = None;
         Ok(())
     }
 

@@ -51,6 +51,8 @@ pub(crate) struct Sim<'a, const M: usize> {
     pub(crate) range: Ticks,
     /// The ticks of the instant before.
     pub(crate) earlier: Ticks,
+    /// Units with a root behind the present tick, and their states at the root.
+    pub(crate) late: Vec<(usize, Vec<(usize, Ball<M>)>)>,
     pub(crate) micro: u32,
     /// In this instant micro-steps are known by their order only.
     pub(crate) ordered: bool,
@@ -130,6 +132,7 @@ impl<'a, const M: usize> Sim<'a, M> {
             tick: 0,
             range: Ticks { lo: 0, hi: 0 },
             earlier: Ticks { lo: 0, hi: 0 },
+            late: Vec::new(),
             micro: 0,
             ordered: false,
             busy: true,

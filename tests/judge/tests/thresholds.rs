@@ -163,3 +163,59 @@ fn a_solved_absolute_value_does_not_become_negative() {
         Verdict::Error(failure) => panic!("{failure:?}"),
     }
 }
+
+#[test]
+fn whether_a_value_that_is_stopped_on_a_whole_number_has_passed_it_is_left_open() {
+    // x = t until 1 s, rests on 1 until 2 s, and falls. It is above 1 at no time, but for roundings.
+    let low = when("low", lt(f(Unary::Ceil, x(0)), n(2.0)), &[]);
+    let u = with(unit(&[0.0], &[sub(n(1.0), floor_of_time())]), vec![low]);
+    undecided(&alone(3, u), Reason::Sign);
+}
+
+#[test]
+fn a_unit_is_looked_at_at_a_root_behind_its_tick() {
+    // Each root lies 0.0006 ticks behind a tick. Two of them are more than R14 allows, unless the state has what the
+    // first tick was early.
+    let step = 0.100_000_6;
+    let reset = [(sd(0), add(d(0), n(step)))];
+    let u = with(unit(&[0.0], &[n(1.0)]), vec![when("e", ge(x(0), d(0)), &reset)]);
+    let expected: Vec<_> = (1..=10).map(|k| ("e", 100 * k, 0)).collect();
+    happens(&model(3, 1, vec![discrete(u, &[step])]), &expected);
+}
+
+#[test]
+fn a_root_that_comes_to_zero_at_the_end_is_left_open() {
+    // x = (1 - t/2)².
+    let level = Expr::Binary(Binary::Max, Box::new(x(0)), Box::new(n(0.0)));
+    let empty = when("empty", le(x(0), n(0.0)), &[]);
+    let u = with(unit(&[1.0], &[neg(f(Unary::Sqrt, level))]), vec![empty]);
+    undecided(&model(3, 2, vec![u]), Reason::Singular);
+}
+
+#[test]
+fn a_reset_that_turns_what_is_nearly_zero_is_left_open() {
+    use superdense_judge::model::Direction;
+    let z = sub(f(Unary::Abs, sub(x(0), n(0.5))), n(0.5));
+    let mut e = crossing("e", z, Direction::Both);
+    e.reset = vec![(sx(0), neg(x(0)))];
+    let limits = Limits {
+        uncertainty: Uncertainty { ticks: 1000.0, exact_degree: 3, ..Uncertainty::default() },
+        ..Limits::default()
+    };
+    match judge(&model(15, 1, vec![with(unit(&[0.5], &[n(-1.0)]), vec![e])]), &limits, &[]) {
+        Verdict::Undecided(u) => assert_eq!(u.reason, Reason::Sign, "{}", u.detail),
+        other => panic!("{other:#?}"),
+    }
+}
+
+#[test]
+fn a_root_behind_its_tick_that_makes_no_event_moves_nothing() {
+    // The top, x' = 0, comes up to 2^-10 ticks behind its tick. Instants by 60 digits.
+    let down = and(le(x(0), n(0.0)), le(x(1), n(0.0)));
+    let bounce = when("bounce", down, &[(sx(1), mul(n(-0.5), x(1)))]);
+    let u = with(unit(&[2.0, 1.0], &[x(1), n(-1.0)]), vec![bounce]);
+    let mut m = model(9, 8, vec![u]);
+    m.stop = at(77_077, 10_000);
+    let last = tags(&m).pop();
+    assert_eq!(last, Some(("bounce".into(), 7_707_658_006, 0)));
+}

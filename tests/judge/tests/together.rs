@@ -2,7 +2,7 @@
 mod common;
 use common::*;
 use superdense_judge::model::{Direction, Expr, Link, Model, Unary, Unit, Variable, Wire};
-use superdense_judge::{Limits, Reason, Verdict, judge};
+use superdense_judge::{Limits, Reason, Uncertainty, Verdict, judge};
 
 const S: i64 = 1_000_000_000;
 
@@ -251,6 +251,46 @@ fn samples_near_an_uncertain_event_are_marked() {
             let half = &run.samples[0].units[0].states[0];
             assert!(half.contains(0.5f64.sin()) && half.hi - half.lo < 1e-6);
         }
+        other => panic!("{other:#?}"),
+    }
+}
+
+#[test]
+fn sides_that_do_not_settle_beside_the_equations_of_another_unit_are_left_open() {
+    // On 0 each side leads off itself: no side, x' = 1; positive, x' = 0.
+    let mut u = unit(&[0.0], &[sub(n(1.0), f(Unary::Sign, x(0)))]);
+    u.inputs = vec![0.0];
+    let other = Unit {
+        algebraic: vec![0.0],
+        residuals: vec![Expr::Read(Variable::Algebraic(1, 0))],
+        outputs: vec![n(0.0)],
+        ..Unit::default()
+    };
+    let mut m = model(9, 1, vec![u, other]);
+    m.wires = vec![Wire { from: (1, 0), to: (0, 0) }];
+    match judge(&m, &Limits::default(), &[]) {
+        Verdict::Undecided(u) => assert_eq!(u.reason, Reason::Open, "{}", u.detail),
+        other => panic!("{other:#?}"),
+    }
+}
+
+#[test]
+fn a_member_of_a_link_may_see_what_another_only_comes_near() {
+    // x = 1 - exp(-64 t) never reaches 1, and the link is true from the start.
+    let rate = mul(n(-64.0), sub(Expr::Read(Variable::State(1, 0)), n(1.0)));
+    let mut m = model(9, 3, vec![unit(&[0.0], &[n(0.0)]), unit(&[0.0], &[rate])]);
+    m.links = vec![Link {
+        units: vec![0, 1],
+        when: and(ge(n(0.0), x(0)), lt(Expr::Read(Variable::State(1, 0)), n(1.0))),
+        priority: 0,
+        reset: vec![(sx(0), n(0.0))],
+    }];
+    let limits = Limits {
+        uncertainty: Uncertainty { relative: 1e-3, absolute: 1e-5, ..Uncertainty::default() },
+        ..Limits::default()
+    };
+    match judge(&m, &limits, &[]) {
+        Verdict::Undecided(u) => assert!(u.until < S / 4, "{u:?}"),
         other => panic!("{other:#?}"),
     }
 }

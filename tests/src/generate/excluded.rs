@@ -106,12 +106,7 @@ pub fn model(model: &Model) -> Option<&'static str> {
             "equality of an algebraic value: whether it crosses or touches is its solver's",
         );
     }
-    let kinked = |e: &Expr| {
-        let mut list = Vec::new();
-        tree::parts(e, &mut list);
-        list.iter().any(is_kink)
-    };
-    let slides = |u: &Unit| u.switching == Switching::Sliding && u.residuals.iter().any(kinked);
+    let slides = |u: &Unit| u.switching == Switching::Sliding && !u.residuals.is_empty();
     if model.units.iter().any(slides) {
         return Some("solutions of algebraic equations do not slide");
     }

@@ -157,7 +157,10 @@ impl Solver {
                 self.note_sizes();
                 self.expanded(system, order, h, t_stop)
             }
-            Method::Closed => self.expanded(system, Method::CLOSED_ORDER, None, t_stop),
+            Method::Closed => {
+                self.note_sizes();
+                self.expanded(system, Method::CLOSED_ORDER, None, t_stop)
+            }
         };
         self.statistics.accepted += u64::from(info.is_ok());
         self.largest = self.largest.max(self.error);

@@ -481,17 +481,17 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         self.state.engine.discrete.copy_from_slice(&scene.frame.discrete);
         let moved = |(v, x): (&Variable<P>, &f64)| v.state(e) != *x;
         let CoreState { engine, jumped, off, .. } = &mut self.state;
-        let drifts = Quantising {
-            variables: &engine.variables,
-            readings: &self.readings,
-            shift: e,
-            exact: M::exact(*jumped),
-            off: &[],
-        };
-        for (i, ((off, size), v)) in off.iter_mut().zip(&engine.variables).enumerate() {
-            let goes_on = !moved((v, &x[i]));
-            *off = goes_on && (*off || drifts.has_drifted(i));
-            *size = x[i].abs().max(if goes_on { *size } else { 0.0 });
+        for (i, x) in x.iter().enumerate() {
+            let goes_on = !moved((&engine.variables[i], x));
+            let drifts = Quantising {
+                variables: &engine.variables,
+                readings: &self.readings,
+                shift: e,
+                exact: M::exact(*jumped),
+                off,
+            };
+            let drifted = goes_on && (off[i].0 || drifts.has_drifted(i));
+            off[i] = (drifted, x.abs().max(if goes_on { off[i].1 } else { 0.0 }));
         }
         let result = if self.state.engine.variables.iter().zip(x).any(moved) {
             for (v, &x) in self.state.engine.variables.iter_mut().zip(x) {

@@ -3,6 +3,7 @@ use super::{
     sheet::{ROW, positive},
     variable::Variable,
 };
+use crate::maths::rounding::SUMMED;
 use crate::solve::{
     ode::{Kind, Watched},
     tendency::Course,
@@ -41,8 +42,11 @@ impl<const P: usize> Quantising<'_, P> {
         self.readings[i].iter().any(|&j| self.is_quantised(j as usize))
     }
 
+    /// Whether the copy of a state is another one than at the last jump. A state that is zero, and was when it was set,
+    /// may have one that is as good.
     fn is_quantised(&self, i: usize) -> bool {
-        self.variables[i].quantised_at > self.exact
+        let (v, size) = (&self.variables[i], self.off[i].1);
+        v.quantised_at > self.exact && (size != 0.0 || v.x != 0.0 || v.q != [0.0; P])
     }
 }
 
@@ -52,15 +56,15 @@ impl<const P: usize> Course for Quantising<'_, P> {
     }
 
     /// Some quanta, where its derivative has read a copy that was quantised, and so was off itself.
-    fn error(&self, _: f64, i: usize, _: f64) -> f64 {
-        let v = &self.variables[i];
-        let (off, size) = self.off[i];
-        let rounding = 4.0 * f64::EPSILON * v.x.abs().max(size);
+    fn error(&self, _: f64, i: usize, x: f64) -> f64 {
+        let (v, (off, size)) = (&self.variables[i], self.off[i]);
+        let rounding = SUMMED * v.x.abs().max(size);
         match off || self.has_drifted(i) {
             true => 2.0 * v.quantum,
+            // Where it was set to zero, nothing has moved it yet.
+            false if x == 0.0 && rounding == 0.0 => 0.0,
             // That of all steps so far.
-            false if self.is_quantised(i) => rounding + 1e-8 * v.quantum,
-            false => rounding + 1e-9 * v.quantum,
+            false => rounding + if self.is_quantised(i) { 1e-8 } else { 1e-9 } * v.quantum,
         }
     }
 }

@@ -17,7 +17,9 @@ impl Judge for Methods {
     }
     fn judge(&self, case: &Case, base: &Outcome, runner: &Runner) -> Opinion {
         // Quantised methods need a step for each quantum on the way to infinity.
-        if matches!(&base.end, End::Failed(_, why) if why.contains("is not finite")) {
+        let grows =
+            |why: &str| ["is not finite", "grows beyond bounds"].iter().any(|w| why.contains(w));
+        if matches!(&base.end, End::Failed(_, why) if grows(why)) {
             return Opinion::Skipped("a solution that grows beyond bounds");
         }
         let fits =

@@ -5,7 +5,9 @@ use crate::generate::{
     run::{End, Outcome, Runner},
     settings::Method,
 };
-use superdense_judge::{Failure, Limits, Place, Run, Uncertainty, Undecided, Verdict, judge};
+use superdense_judge::{
+    Failure, Limits, Place, Reason, Run, Uncertainty, Undecided, Verdict, judge,
+};
 
 /// The judge by the reference simulator.
 #[derive(Debug)]
@@ -41,7 +43,10 @@ fn limits(case: &Case) -> Limits {
         m if m.is_quantised() => 0.0,
         _ => 30.0 * s.absolute,
     };
-    let absolute = absolute + wired;
+    // A time far from zero is rounded itself, and with it what follows the time.
+    let stop = case.model.stop.numerator as f64 / case.model.stop.denominator as f64;
+    let follows = if rounding::reads_time(&case.model) { stop } else { 0.0 };
+    let absolute = absolute + wired + f64::EPSILON * follows;
     let uncertainty = Uncertainty { relative, absolute, exact_degree, ticks, own };
     Limits { effort: 1_000_000, events: 25_000, uncertainty, ..Limits::default() }
 }
@@ -49,6 +54,12 @@ fn limits(case: &Case) -> Limits {
 /// Whether the rules demand that a run of this ends in an error.
 pub fn demands_error(case: &Case) -> bool {
     matches!(judge(&case.model, &limits(case), &[]), Verdict::Error(_))
+}
+
+/// Whether rounding decides how a run of this goes on: what comes before is for the judge itself to compare.
+pub(super) fn hangs_on_rounding(case: &Case) -> bool {
+    let verdict = judge(&case.model, &limits(case), &[]);
+    matches!(verdict, Verdict::Undecided(Undecided { reason: Reason::Sign, .. }))
 }
 
 fn name(happened: &superdense_judge::Happened) -> String {

@@ -1,7 +1,7 @@
 //! Judges that run the same model with other errors: their runs agree within bounds, where the
 //! outcome does not hang on errors.
 use super::{
-    Case, Finding, Judge, Opinion,
+    Case, Finding, Judge, Opinion, reference,
     rewrite::{Shifted, map_derivatives, map_states},
     stable,
 };
@@ -95,6 +95,11 @@ pub(super) fn compare_mapped(
     if !stable {
         return Opinion::Undecided("the outcome hangs on small errors".into());
     }
+    if reference::hangs_on_rounding(case) {
+        return Opinion::Undecided(
+            "the sign of a relation at a decision lies within the error".into(),
+        );
+    }
     disagree(&base, &found, difference)
 }
 
@@ -113,7 +118,7 @@ pub(super) fn bounds(case: &Case, other: &Case, events: usize) -> Bounds {
 }
 
 /// Whether an event follows on itself within so many ticks: how many there are hangs on the tick.
-fn accumulates(run: &Outcome, ticks: i64) -> bool {
+pub(super) fn accumulates(run: &Outcome, ticks: i64) -> bool {
     let mut last = std::collections::HashMap::new();
     run.events.iter().any(|e| {
         let before = last.insert(&e.name, e.tick);
@@ -124,6 +129,16 @@ fn accumulates(run: &Outcome, ticks: i64) -> bool {
 /// Whether a run left the domain of a function; just before the border this hangs on errors.
 pub(super) fn is_out_of_domain(run: &Outcome) -> bool {
     matches!(&run.end, End::Failed(_, why) if why.contains("not finite"))
+}
+
+/// The opinion, which is open where a run has an event at the first tick, by which a threshold is left (rule 7).
+fn unless_first_tick(base: &Outcome, opinion: Opinion, why: &str) -> Opinion {
+    match opinion {
+        Opinion::Disagrees(_) if base.events.iter().any(|e| e.tick == 1) => {
+            Opinion::Undecided(why.into())
+        }
+        opinion => opinion,
+    }
 }
 
 /// Smaller tolerances.
@@ -160,14 +175,13 @@ impl Judge for Shift {
         map_states(&mut model, &|x| x + c, &|e| add(e, num(c)));
         let other = case.with(model);
         let what = format!("with {c} added to all states");
-        match compare(case, base, &other, runner, &what, &|t| t) {
-            Opinion::Disagrees(_) if base.events.iter().any(|e| e.tick == 1) => {
-                Opinion::Undecided("what moves in the first tick is less than a rounding".into())
-            }
-            opinion => opinion,
-        }
+        let opinion = compare(case, base, &other, runner, &what, &|t| t);
+        unless_first_tick(base, opinion, "what moves in the first tick is less than a rounding")
     }
 }
+
+/// Why an event at the first tick may lead elsewhere where ticks take less of the motion.
+const SHORTER: &str = "the first tick, at whose end an event of the start happens, is another one";
 
 /// A tick a thousandth as long.
 pub(super) struct Finer;
@@ -189,7 +203,9 @@ impl Judge for Finer {
             return Opinion::Skipped("no finer tick");
         }
         let up = |t: i64| t / 1000 + i64::from(t % 1000 > 0);
-        compare(case, base, &case.with(model), runner, "with ticks a thousandth as long", &up)
+        let what = "with ticks a thousandth as long";
+        let opinion = compare(case, base, &case.with(model), runner, what, &up);
+        unless_first_tick(base, opinion, SHORTER)
     }
 }
 
@@ -260,7 +276,8 @@ impl Judge for TimeScale {
         let mut other = case.with(model);
         other.settings.step *= real;
         let back = |t: i64| t / s + i64::from(t % s > 0);
-        compare(case, base, &other, runner, &format!("{s} times as slow"), &back)
+        let what = format!("{s} times as slow");
+        unless_first_tick(base, compare(case, base, &other, runner, &what, &back), SHORTER)
     }
 }
 
@@ -330,7 +347,8 @@ impl Judge for TimeShift {
     }
 }
 
-fn reads_time(model: &Model) -> bool {
+/// Whether a formula reads the time.
+pub(super) fn reads_time(model: &Model) -> bool {
     let mut model = model.clone();
     struct Seen(bool);
     impl Rewrite for Seen {

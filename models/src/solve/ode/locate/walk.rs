@@ -282,7 +282,8 @@ impl Walk {
                 f.relation == relation && (f.t - t).abs() <= within.fresh.max(1e-9 * t.abs())
             };
             past.touched = true;
-            if !flips.iter().any(crossed) {
+            // Beyond by no more than its error, it may have flipped there and back, and touches all the same.
+            if z <= bound || !flips.iter().any(crossed) {
                 flips.push(Flip { t, relation, touch: Some(z), before: side, side });
             }
         }

@@ -124,6 +124,27 @@ fn rule_03_stopped_on_the_threshold() {
     ]);
 }
 
+/// A mode sets a value on its threshold in motion, and the next one brings it to rest there before it has moved.
+#[test]
+fn rule_03_rests_where_no_time_has_passed() {
+    let text = |rate: &str| {
+        format!(
+            "{}initial = 'still'\n{}[unit.u.mode.still]\n[[unit.u.mode.still.event]]\nname = 'kick'\n\
+             when = 't >= 1 and n == 0'\nreset = {{ n = 10 }}\nto = 'up'\n\
+             [unit.u.mode.up]\nderivatives = {{ x = '1' }}\n\
+             [[unit.u.mode.up.event]]\nname = 'left'\nwhen = 'not x < 0'\nto = 'still'\n",
+            line("0", rate),
+            event("on", "when = 'x <= 0'\nreset = { n = 'n + 1' }"),
+        )
+    };
+    let case = |id: &str, rate: &str| {
+        let case = unit(id, &text(rate)).affine(0.0).stop(2.0);
+        let case = case.event("kick", Time(1, 1), 0).event("left", Time(1, 1), 1);
+        case.event("on", Time(1, 1), 2).end(0, 0.0).end(1, 11.0)
+    };
+    check(&[case("C3.38", "x"), case("C3.39", "-x"), case("C3.40", "0")]);
+}
+
 /// The sign where it is sure, else that of the first derivative that is not zero, else at rest.
 #[test]
 fn rule_03_decisions() {

@@ -254,3 +254,20 @@ fn rule_18_sliding() {
         .error(&["u"]),
     ]);
 }
+
+/// A reset turns back the side inside a relation, on which the condition depends in the next cycle.
+#[test]
+fn rule_17_resets_turn_inner_sides_back() {
+    let text = format!(
+        "states = {{ x = -1, w = -1 }}\nderivatives = {{ x = '1', w = '0.125' }}\n\
+         outputs = {{ x = 'x' }}\n{}{}",
+        event("low", "when = 'x <= 0'\nreset = { w = 0.5 }"),
+        event("e", "when = '(if x > 0 then 1 else w) > 0'\nreset = { x = -1 }")
+    );
+    check(&[unit("C17.30", &text)
+        .stop(1.5)
+        .event("e", Root(1, 1), 0)
+        .event("low", Root(1, 1), 1)
+        .event("e", Root(1, 1), 2)
+        .end(0, -0.5)]);
+}

@@ -73,6 +73,45 @@ fn rule_05_touching_flips_nothing() {
     ]);
 }
 
+/// The solution is exact but for rounding, whatever the quanta: it is beyond its threshold by less than that.
+#[test]
+fn rule_05_touches_under_small_quanta() {
+    let mut cases = Vec::<Case>::new();
+    for (n, root) in [0.3, 0.45, 0.5, 0.7].into_iter().enumerate() {
+        let row = |id: &str, event: &str| {
+            let text = format!(
+                "dq_rel = 1e-7\ndq_min = 1e-9\nstates = {{ x = '{root}^2' }}\n\
+                 derivatives = {{ x = '2*(t - {root})' }}\noutputs = {{ x = 'x' }}\n{event}"
+            );
+            let case = unit(format!("{id}{n} (at {root})"), &text).curved(0.0).within(1e-6);
+            case.only(&["qss2", "qss3", "liqss2"]).resolutions(&["ms", "us", "ns"]).stop(1.0)
+        };
+        cases.push(row("C5.9", &event("e", "crossing = 'x'")));
+        let touch = event("e", "when = 'x <= 0'\ntouching = 1e-3");
+        cases.push(row("C5.10", &touch).event("e", Near(root), 0));
+    }
+    check(&cases);
+}
+
+/// Steps that end where something is heard add up the rounding of all of them, also just before the touch.
+#[test]
+fn rule_05_touches_behind_many_pieces() {
+    let row = |(n, tolerance): (usize, &str)| {
+        let text = format!(
+            "connections = ['grows.y -> u.i']\n[unit.u]\nkind = 'equations'\nMETHOD\n\
+             inputs = {{ i = 0 }}\nstates = {{ x = 1 }}\nderivatives = {{ x = '2*(t - 1)' }}\n{}\
+             [unit.grows]\nkind = 'equations'\nMETHOD\nexchange_tolerance = {tolerance}\n\
+             segment_order = 6\nstates = {{ x = 1 }}\nderivatives = {{ x = '2*x' }}\n\
+             outputs = {{ y = 'x' }}\n",
+            when("e", "x <= 0")
+        );
+        let case = scenario(format!("C5.11{n} ({tolerance})"), &text).affine(0.0).stop(2.0);
+        case.only(&["rk45", "taylor", "closed", "rodas"])
+    };
+    let all = ["1e-9", "3e-9", "1e-10"].into_iter().enumerate();
+    check(&all.map(row).collect::<Vec<_>>());
+}
+
 /// A square is never negative, however its polynomial along a step is rounded where it touches zero.
 #[test]
 fn rule_05_squares_touch_only() {
