@@ -5,6 +5,7 @@ mod coarse;
 mod guide;
 mod jumps;
 mod language;
+mod names;
 mod planning;
 mod rejected;
 mod results;

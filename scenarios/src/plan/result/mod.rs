@@ -360,8 +360,7 @@ impl<'a> Reader<'a> {
                     fine = false;
                     let message =
                         format!("`{path}` changes during the run, and a result is one number");
-                    let help =
-                        format!("put a function around it, such as final({path}) or max({path})");
+                    let help = self.reduced(path);
                     self.refuse::<()>(whole.within(start, end), message, help);
                 }
                 _ => {}
@@ -396,12 +395,6 @@ impl<'a> Reader<'a> {
     fn is_unknown(&self, name: &str, args: &str) -> bool {
         let known = text::is_word(name) || built_in(name).is_some();
         args.contains(['.', '[']) && !known && self.session.functions().get(name).is_none()
-    }
-
-    /// Whether a path is no parameter, and has the form of an output.
-    fn is_output(&self, path: &str) -> bool {
-        let dotted = path.contains('.') || path.contains('[');
-        dotted && self.eval.constant(path).is_none()
     }
 
     /// A call that makes a number: its place among the reductions, and its unit of measure.

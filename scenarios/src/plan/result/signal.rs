@@ -4,9 +4,10 @@ use super::{
     text::{Call, Masked, call, next_path},
 };
 use crate::{
-    plan::{Record, measures::scale, record, selector::Piece, tree::dotted},
+    plan::{Record, measures::scale, record, selector::Piece, session::Session, tree::dotted},
     result::{Atom, Form, Gather, How, Of, Reduction, Signal},
 };
+use std::path::Path;
 use superdense_models::{
     kinds::{Located, PortKind, ValueType},
     maths::{
@@ -16,6 +17,29 @@ use superdense_models::{
 };
 
 impl Reader<'_> {
+    /// Whether a path has the form of an output, and is no parameter or an output as well: then it is the output,
+    /// as in `record`.
+    pub(super) fn is_output(&self, path: &str) -> bool {
+        let dotted = path.contains('.') || path.contains('[');
+        dotted && (self.eval.constant(path).is_none() || self.is_there(path))
+    }
+
+    /// The remedy where an output stands for a number.
+    pub(super) fn reduced(&self, path: &str) -> String {
+        let hidden = match self.eval.constant(path) {
+            Some(_) => ", or give the parameter that has the name of this output another one",
+            None => "",
+        };
+        format!("put a function around it, such as final({path}) or max({path}){hidden}")
+    }
+
+    /// Whether a unit has this output.
+    fn is_there(&self, path: &str) -> bool {
+        let quiet = Session::new(Path::new(""));
+        let text = Located::new(path.to_owned(), 0..0);
+        !record::outputs(self.tree, &quiet, Piece::new(&quiet, &text)).is_empty()
+    }
+
     /// The place of a signal or condition, and its unit of measure, where it is an output and nothing else.
     pub(super) fn signal(
         &mut self,
