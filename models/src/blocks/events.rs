@@ -3,9 +3,9 @@
 use super::algebra::numbered;
 use crate::{
     kinds::{
-        Param, ParamError, ParamType, Params, Ports, ValueType,
+        Context, Located, Param, ParamError, ParamType, Params, Ports, ValueType,
         feed_through::{FeedThrough, Passing},
-        params::{Checked, Reader, value_of, with},
+        params::{Checked, Reader, clash, value_of, with},
         ports::{event, ports, type_of},
     },
     signal::value::Value,
@@ -162,6 +162,21 @@ fn code(params: &Params) -> Checked<Vec<(Value, Value)>> {
     if errors.is_empty() { Ok(code) } else { Err(errors) }
 }
 
+/// Words of a `map` that are parameters, too.
+fn clashes(params: &Params, context: &Context<'_>) -> Vec<ParamError> {
+    let Some(Param::Table(entries)) = params.get("map").map(|p| &p.value) else {
+        return Vec::new();
+    };
+    let of = |(key, p): &(Located<String>, Located<Param>)| {
+        let sent = match &p.value {
+            Param::Text(word) => clash(word, &p.span, context),
+            _ => None,
+        };
+        clash(&key.value, &key.span, context).into_iter().chain(sent)
+    };
+    entries.iter().flat_map(of).collect()
+}
+
 unit_kind! {
     /// `encoder`: another value for each event: words of one unit into those of another, states into
     /// numbers. Events that the map does not know are dropped, unless there is a `default`. Input
@@ -187,8 +202,9 @@ unit_kind! {
         let ty = if types.all(|t| t == first) { first } else { ValueType::Any };
         r.finish(ports([event("u", ValueType::Any)], [event("y", ty)]))
     },
-    build: |params, _| {
+    build: |params, context| {
         let mut r = Reader::new(params);
+        r.extend(clashes(params, context));
         let action = Action::Encode(code(params)?.into(), r.value("default"));
         r.finish(Component::atomic(EventBlock::new(action, 1)))
     },

@@ -193,6 +193,15 @@ pub(crate) fn ticks_of(p: &Located<Param>, context: &Context<'_>) -> Result<i64,
     }
 }
 
+/// A mistake where a word of events is the name of a parameter, too, which stands for its number elsewhere.
+pub(crate) fn clash(word: &str, span: &Span, context: &Context<'_>) -> Option<ParamError> {
+    (context.constants)(word.trim())?;
+    let message = format!("`{word}` is a word of events here, and a parameter, too");
+    let help =
+        "give one of them another name: elsewhere this name stands for the number of the parameter";
+    Some(ParamError::at(span.clone(), message).help(help))
+}
+
 /// The value of a scenario parameter, or of a formula over them.
 fn constant(text: &str, context: &Context<'_>) -> Option<f64> {
     let value = |name: &str| (context.constants)(name);

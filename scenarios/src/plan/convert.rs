@@ -174,7 +174,9 @@ fn convert(node: &Node, spec: &ParamSpec, eval: &Evaluator<'_>) -> Option<Locate
         (ParamType::Value, Item::Text(t)) => value_of_text(t, node, &what, eval)?,
         (ParamType::ValueList, Item::List(list)) => {
             let one = ParamSpec { ty: ParamType::Value, default: None, ..*spec };
-            elements(list, |n| convert(n, &one, eval).map(|p| p.value))?
+            let values = elements(list, |n| convert(n, &one, eval).map(|p| p.value))?;
+            refuse_clashes(list, &values, eval)?;
+            values
         }
         (ParamType::ValueList, _) => return wrong("a list of values"),
         (ParamType::Expression, Item::Text(t)) => Param::Text(t.clone()),
@@ -187,6 +189,23 @@ fn convert(node: &Node, spec: &ParamSpec, eval: &Evaluator<'_>) -> Option<Locate
         (ParamType::Value | ParamType::Raw, _) => return raw(node, &what, session),
     };
     Some(Located::new(param, node.span.clone()))
+}
+
+/// Refuses names of parameters beside words in a list of values of events.
+fn refuse_clashes(list: &[Node], values: &Param, eval: &Evaluator<'_>) -> Option<()> {
+    let Param::List(values) = values else { return Some(()) };
+    if !values.iter().any(|p| matches!(p.value, Param::Text(_))) {
+        return Some(());
+    }
+    let name = |node: &Node| match &node.item {
+        Item::Text(t) if eval.constant(t.trim()).is_some() => Some((t.clone(), node.span.clone())),
+        _ => None,
+    };
+    let Some((name, span)) = list.iter().find_map(name) else { return Some(()) };
+    let message = format!("`{name}` stands among words of events here, and is a parameter, too");
+    let help = "give one of them another name: this name stands for the number of the parameter";
+    eval.session.report(Mistake::new("bad-name", &span, message).help(help));
+    None
 }
 
 /// A list, if all its elements are good.

@@ -64,3 +64,34 @@ fn outputs_that_are_parameters_too() {
     let help = &refused.mistakes()[0].help;
     assert!(help.contains("or give the parameter that has the name of this output"), "{help}");
 }
+
+/// Parameters are numbers in events, where no words stand beside them.
+#[test]
+fn parameters_in_events() {
+    let text = r#"
+        stop = "10 s"
+        connections = ["a.y -> v.u via hold(0)", "s.y -> a.in"]
+        [parameters]
+        rate = 3
+        stop_it = 7
+        [unit.s]
+        kind = "schedule"
+        times = [1, 2, 5]
+        values = ["rate", "2*rate", "stop_it"]
+        [unit.a]
+        kind = "automaton"
+        states = ["idle", "busy"]
+        inputs = ["in"]
+        outputs = ["y"]
+        transitions = [
+            { from = "idle", on = "in", value = "rate", to = "busy", emit = "rate" },
+            { from = "busy", on = "in", value = "stop_it", to = "idle", emit = 0 },
+        ]
+        [unit.v]
+        kind = "integrator"
+        [result]
+        v = "final(v.y)"
+    "#;
+    assert!(plan(text).is_err(), "`2*rate` is a word");
+    compare(&text.replace("\"2*rate\"", "6"), &[("v", 12.0)]);
+}

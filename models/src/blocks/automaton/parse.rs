@@ -6,7 +6,7 @@ use super::{
 use crate::{
     kinds::{
         Context, Located, Param, ParamError, Params, Span,
-        params::{Checked, Entries, ticks_of, value_of},
+        params::{Checked, Entries, clash, ticks_of, value_of},
     },
     maths::{
         expr::{Condition, Expr, ExprError, Names as Scope, Symbol, VarId},
@@ -297,10 +297,43 @@ pub(super) fn arrows(
                 .help("write transitions = [ { from = \"a\", after = \"1 s\", to = \"b\" } ]"),
         ),
     }
+    clashes(params, names, context, &mut errors);
     if errors.is_empty() {
         unreached(params, (names, initial.into()), &arrows, &mut errors);
     }
     if errors.is_empty() { Ok((initial.into(), arrows)) } else { Err(errors) }
+}
+
+/// Refuses names of parameters beside words at one input or output, and names of states that are sent.
+fn clashes(params: &Params, names: &Names, context: &Context<'_>, errors: &mut Vec<ParamError>) {
+    if context.is_heard(0) {
+        let span = params.span("states");
+        errors.extend(names.states.iter().filter_map(|name| clash(name, &span, context)));
+    }
+    let mut said: Vec<(bool, &str, &Located<Param>)> = Vec::new();
+    let Some(Param::List(list)) = params.get("transitions").map(|p| &p.value) else { return };
+    for transition in list {
+        let Some(t) = Entries::new(transition, &KEYS, &mut Vec::new()) else { continue };
+        if let (Some((input, _)), Some(value)) = (t.text("on"), t.get("value")) {
+            said.push((true, input, value));
+        }
+        match (t.get("emit").map(|p| (p, &p.value)), names.outputs.first()) {
+            (Some((_, Param::Table(entries))), _) => {
+                said.extend(entries.iter().map(|(name, p)| (false, &*name.value, p)));
+            }
+            (Some((p, _)), Some(first)) => said.push((false, first, p)),
+            _ => {}
+        }
+    }
+    let word = |p: &Param| matches!(p, Param::Text(t) if (context.constants)(t.trim()).is_none());
+    for (input, port, p) in &said {
+        let beside = said.iter().any(|(i, other, p)| (i, other) == (input, port) && word(&p.value));
+        if let Param::Text(name) = &p.value
+            && beside
+        {
+            errors.extend(clash(name, &p.span, context));
+        }
+    }
 }
 
 /// Refuses states to which no sequence of transitions leads.
