@@ -141,6 +141,7 @@ unit_kind! {
     feed_through: |params, _| {
         FeedThrough::unless(params.duration("delay") > Duration::ZERO, Passing::Always)
     },
+    hands_on: true,
     build: |params, context| {
         let mut r = Reader::new(params);
         let (delay, initial) = (r.duration("delay"), r.finite("initial"));

@@ -228,6 +228,7 @@ unit_kind! {
         r.finish(Ports { inputs, outputs: vec![event("y", ValueType::Any)] })
     },
     feed_through: |_, _| FeedThrough::All(Passing::Always),
+    hands_on: true,
     build: |params, _| {
         let inputs = params.int("inputs") as usize;
         Ok(Component::atomic(EventBlock::new(Action::Pass, inputs)))

@@ -115,6 +115,7 @@ unit_kind! {
         }
         r.finish(Ports { inputs, outputs })
     },
+    hands_on: true,
     build: |params, context| {
         let mut r = Reader::new(params);
         let n = r.int("outputs", 1, 4096) as usize;

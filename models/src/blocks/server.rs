@@ -9,7 +9,7 @@ use crate::{
     maths::random::{Distribution, RandomStream},
     signal::{
         Level, NEVER, Timer,
-        value::{Job, Segment, Value, each_in_order},
+        value::{Job, Segment, Value, each_in_order, only},
     },
 };
 use serde::{Deserialize, Serialize};
@@ -132,8 +132,10 @@ impl Atomic<Value> for Station {
         self.timer.set(self.departure());
     }
     #[inline(always)]
-    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
+    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
+        let classes = self.classes();
+        only::<Job>(bag, classes, |class| named("in", usize::from(class) + 1, classes.into()), fx);
         for class in 0..self.classes() {
             each_in_order(bag, InPort::<Job>::new(class), Job::clone, |&job| {
                 if self.capacity.is_some_and(|most| self.present() >= most) {
@@ -193,8 +195,7 @@ unit_kind! {
         let mut r = Reader::new(params);
         let classes = classes(&mut r);
         let all = |of: &str| -> Vec<PortSpec> {
-            let name = |k| if classes == 1 { of.to_owned() } else { format!("{of}{k}") };
-            (1..=classes).map(|k| event(&name(k), ValueType::Job)).collect()
+            (1..=classes).map(|k| event(&named(of, k, classes), ValueType::Job)).collect()
         };
         let mut outputs = all("out");
         outputs.extend([event("lost", ValueType::Job), signal("length"), signal("busy")]);
@@ -231,6 +232,11 @@ unit_kind! {
             busy: Level::new(0.0),
         }))
     },
+}
+
+/// The name of a port of class `k`, from 1, of so many.
+fn named(of: &str, k: usize, classes: usize) -> String {
+    if classes == 1 { of.to_owned() } else { format!("{of}{k}") }
 }
 
 fn classes(r: &mut Reader<'_>) -> usize {

@@ -1,6 +1,6 @@
 //! Thermostat loads and their aggregator.
 use crate::{
-    blocks::series::Decay,
+    blocks::{events::number, series::Decay},
     kinds::{
         ParamType, ValueType,
         params::{Reader, TOLERANCE, with},
@@ -152,11 +152,11 @@ impl Atomic<Value> for Load {
         }
         self.plan();
     }
-    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
+    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         self.settle();
         let due = self.timer.now().saturating_add(self.house.delay);
-        self.commands.extend(bag.iter().filter_map(|(_, value)| Some((due, value.as_real()?))));
+        self.commands.extend(bag.iter().map(|(_, value)| (due, number(value, "shift", fx))));
         self.plan();
     }
     fn probe(&self, port: u16, elapsed: Duration) -> Option<Value> {
@@ -292,10 +292,11 @@ impl Atomic<Value> for Total {
         self.timer.fire();
         self.told.iter_mut().flatten().for_each(Level::sent);
     }
-    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
+    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         let now = self.timer.now();
-        for change in bag.iter().filter_map(|(_, value)| value.as_real()) {
+        for (_, value) in bag.iter() {
+            let change = number(value, "change", fx);
             self.power += change;
             self.on += if change > 0.0 { 1 } else { -1 };
             // States at the start are start values.

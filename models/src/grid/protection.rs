@@ -9,13 +9,14 @@ use super::{
     powersystem::{load_buses, machines_of, read_case, unsolved},
 };
 use crate::{
+    blocks::events::number,
     kinds::{
         ParamType, ValueType,
         feed_through::{FeedThrough, Passing},
         params::{Reader, needed, with},
         ports::{event, happened, ports},
     },
-    signal::value::{Packet, Value, each_in_order},
+    signal::value::{Packet, Value, each_in_order, only},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,11 +32,16 @@ const SHED: u32 = 3;
 const REFERENCE: u32 = 4;
 
 const PACKETS: InPort<Packet> = InPort::new(0);
-const TRIPPED: InPort<i64> = InPort::new(1);
+const TRIPPED: u16 = 1;
 
 /// The packets of a code, in the order in which they queue up.
-fn heard(bag: &Bag<'_, Value>, code: u32) -> impl Iterator<Item = Packet> {
+fn heard(
+    bag: &Bag<'_, Value>,
+    code: u32,
+    fx: &mut Effects<Value>,
+) -> impl Iterator<Item = Packet> + use<> {
     let mut all = Vec::new();
+    only::<Packet>(bag, 1, |_| "in".into(), fx);
     each_in_order(bag, PACKETS, Packet::key, |&packet| all.push(packet));
     all.into_iter().filter(move |p| p.code == code)
 }
@@ -103,7 +109,7 @@ impl Application for Ufls {
     const INPUTS: u16 = 1;
 
     fn hear(&mut self, bag: &Bag<'_, Value>, out: &mut Outgoing, fx: &mut Effects<Value>) {
-        for packet in heard(bag, REPORT) {
+        for packet in heard(bag, REPORT, fx) {
             let stage = packet.value as u32;
             let machines = self.reports.entry(stage).or_default();
             if machines.insert(packet.source) && machines.len() == self.needed {
@@ -175,11 +181,12 @@ impl Application for Agc {
     const INPUTS: u16 = 2;
 
     fn hear(&mut self, bag: &Bag<'_, Value>, out: &mut Outgoing, fx: &mut Effects<Value>) {
-        for &place in bag.on(TRIPPED) {
-            let gone = self.machines.iter_mut().filter(|m| m.place as i64 == place);
+        for (_, value) in bag.iter().filter(|(port, _)| *port == TRIPPED) {
+            let place = number(value, "tripped", fx);
+            let gone = self.machines.iter_mut().filter(|m| m.place as f64 == place);
             gone.for_each(|m| m.connected = false);
         }
-        for packet in heard(bag, MEASUREMENT) {
+        for packet in heard(bag, MEASUREMENT, fx) {
             let rating: f64 = self.machines.iter().filter(|m| m.connected).map(|m| m.rating).sum();
             self.integral -= self.factor * rating * packet.value;
             happened(fx, "agc", EventKind::Private);

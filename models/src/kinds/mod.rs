@@ -536,6 +536,10 @@ pub trait UnitKind: Sync {
         let _ = (params, context);
         FeedThrough::All(Passing::Sometimes)
     }
+    /// Whether its outputs of any type send on what comes to its inputs of any type.
+    fn hands_on(&self) -> bool {
+        false
+    }
     /// For a unit that acts once per instant, when it has heard all others: inputs that hear the instant before,
     /// inputs that hear a round later at the same instant, and how many rounds there may be.
     fn turns(&self, params: &Params) -> Option<(Vec<u16>, Vec<u16>, u32)> {

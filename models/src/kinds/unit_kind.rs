@@ -14,7 +14,8 @@ macro_rules! described {
 macro_rules! unit_kind {
     ($(#[doc = $doc:literal])* $name:ident = $text:literal, $summary:literal,
      params: $params:expr, ports: $ports:expr,
-     $(feed_through: $feed_through:expr,)? $(value_names: $value_names:expr,)? build: $build:expr $(,)?) => {
+     $(feed_through: $feed_through:expr,)? $(value_names: $value_names:expr,)?
+     $(hands_on: $hands_on:expr,)? build: $build:expr $(,)?) => {
         described! {
             $(#[doc = $doc])*
             pub struct $name;
@@ -57,6 +58,9 @@ macro_rules! unit_kind {
             $(fn value_names(&self, params: &crate::kinds::Params, output: &str) -> Vec<String> {
                 let names: fn(&crate::kinds::Params, &str) -> Vec<String> = $value_names;
                 names(params, output)
+            })?
+            $(fn hands_on(&self) -> bool {
+                $hands_on
             })?
             fn build(
                 &self,

@@ -13,7 +13,7 @@ use crate::{
     maths::random::{Distribution, RandomStream},
     signal::{
         NEVER, Timer,
-        value::{Packet, Value, each_in_order},
+        value::{Packet, Value, each_in_order, only},
     },
 };
 use serde::{Deserialize, Serialize};
@@ -306,6 +306,7 @@ impl Atomic<Value> for Impaired {
         if self.outages.hear(comes(Self::DOWN), comes(Self::UP)) {
             self.turn(fx);
         }
+        only::<Packet>(bag, 1, |_| "in".into(), fx);
         each_in_order(bag, Self::IN, Packet::key, |&packet| {
             self.take(packet);
             if self.board.is_time() {

@@ -15,7 +15,7 @@ use crate::{
     maths::random::RandomStream,
     signal::{
         NEVER, Timer,
-        value::{Packet, Value, each_in_order},
+        value::{Packet, Value, each_in_order, only},
     },
 };
 use serde::{Deserialize, Serialize};
@@ -183,6 +183,7 @@ impl Atomic<Value> for Link {
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         let now = self.timer.now();
+        only::<Packet>(bag, 1, |_| "in".into(), fx);
         each_in_order(bag, Self::IN, Packet::key, |&packet| {
             self.take(packet);
             if self.board.is_time() {

@@ -10,7 +10,7 @@ use crate::{
     network::link::probability,
     signal::{
         Level, NEVER, Timer,
-        value::{Job, Segment, Value, each_in_order},
+        value::{Job, Segment, Value, each_in_order, only},
     },
 };
 use serde::{Deserialize, Serialize};
@@ -174,8 +174,9 @@ impl Atomic<Value> for Node {
         self.settle();
     }
     #[inline(always)]
-    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
+    fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
+        only::<Job>(bag, 1, |_| "in".into(), fx);
         each_in_order(bag, Self::IN, Job::clone, |&job| {
             self.join(job);
         });

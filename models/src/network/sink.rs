@@ -9,7 +9,7 @@ use crate::{
     },
     signal::{
         NEVER, Timer,
-        value::{Packet, Value, each_in_order},
+        value::{Packet, Value, each_in_order, only},
     },
 };
 use serde::{Deserialize, Serialize};
@@ -91,6 +91,7 @@ impl Atomic<Value> for Meter {
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         let now = fx.now().ticks;
+        only::<Packet>(bag, 1, |_| "in".into(), fx);
         each_in_order(bag, Self::IN, Packet::key, |packet| {
             self.received += 1;
             let highest = self.highest(packet.source);

@@ -2,7 +2,7 @@
 use serde::{Deserialize, Serialize};
 use std::{fmt, sync::Arc};
 use superdense_kernel::{
-    Bag, Message, Payload,
+    Bag, Effects, Message, Payload,
     message::{Digest, real_word},
     port::InPort,
 };
@@ -285,6 +285,53 @@ impl fmt::Display for Value {
             Self::Packet(p) => write!(f, "packet {}/{} to {}", p.source, p.id, p.destination),
         }
     }
+}
+
+/// A message that queues and networks hand on as it is.
+pub(crate) trait Ware: Payload<Value> {
+    /// Its name in messages.
+    const NAME: &'static str;
+    /// Where it comes from.
+    const SOURCES: &'static str;
+}
+
+impl Ware for Job {
+    const NAME: &'static str = "job";
+    const SOURCES: &'static str =
+        "jobs come from `arrivals` and `queue-node`, and no unit makes one of other events";
+}
+
+impl Ware for Packet {
+    const NAME: &'static str = "packet";
+    const SOURCES: &'static str =
+        "packets come from sources of packets, and `datagram` puts the number of an event into one";
+}
+
+/// Fails where anything else came to one of the first `inputs` ports, which `name` names.
+#[inline(always)]
+pub(crate) fn only<T: Ware>(
+    bag: &Bag<'_, Value>,
+    inputs: u16,
+    name: impl Fn(u16) -> String,
+    fx: &mut Effects<Value>,
+) {
+    let other = |(port, value): &(u16, &Value)| *port < inputs && T::unwrap(value).is_none();
+    let found = match bag.single() {
+        Some(one) => Some(one).filter(other),
+        None => bag.iter().find(other),
+    };
+    if let Some((port, value)) = found {
+        refuse::<T>(&name(port), value, fx);
+    }
+}
+
+#[cold]
+fn refuse<T: Ware>(port: &str, value: &Value, fx: &mut Effects<Value>) {
+    fx.fail(format_args!(
+        "input `{port}` got `{value}`, which is no {}; {}: connect one of these, or leave the connection out",
+        T::NAME,
+        T::SOURCES
+    ));
 }
 
 /// Takes what came to a port, in the order of a key: a bag has no order, a queue needs one. Most bags

@@ -1,6 +1,6 @@
 //! Connections into wires, each checked: names, indices, kinds, types, units of measure, drivers.
 use super::{
-    adapters, drivers,
+    adapters, carried, drivers,
     evaluate::Evaluator,
     selector::{Connection, Index, Loop, Selector, Step},
     session::{Session, did_you_mean},
@@ -181,7 +181,7 @@ pub(super) fn fits(
         return refuse(
             "type-mismatch",
             format!("`{from}` sends {}, but `{to}` takes {}", out.ty.name(), into.ty.name()),
-            "connect ports of one type, or put a unit between that converts".into(),
+            carried::remedy(into.ty).into(),
         );
     }
     if let (Some(a), Some(b)) = (&out.unit, &into.unit)

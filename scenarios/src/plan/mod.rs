@@ -5,6 +5,7 @@
 mod adapters;
 mod bonds;
 mod build;
+mod carried;
 mod connect;
 mod convert;
 mod coupling;
@@ -464,6 +465,7 @@ fn plan<T>(
     functions::read(&root, &declarations, session);
     let tree = expand::expand(&declarations, session);
     loops::check(&tree, session);
+    carried::check(&tree, session);
     let measures = measures::check(&tree, session);
     coupling::alone(&tree, session);
     let settings = settings::settings(&root, &tree.groups[0].scope, session);

@@ -17,6 +17,7 @@ mod small;
 mod study;
 #[cfg(feature = "study")]
 mod study_mistakes;
+mod wares;
 
 use std::path::PathBuf;
 use superdense::{Diagnostics, Overrides, Plan};
