@@ -11,7 +11,7 @@ use crate::{
     kinds::{Located, Param, ParamError, Params, Span},
     maths::expr::{Expr, Names, Symbol},
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Most elements of a table.
 const MAX_ELEMENTS: usize = 50_000;
@@ -27,6 +27,7 @@ pub(super) fn elaborate(
 ) -> Result<Params, Vec<ParamError>> {
     let mut reader = Reader::new(params);
     let mut e = Elaborator::new(constants);
+    params.values.iter().for_each(|(_, p)| e.name_indices(p));
     let mut out = params.clone();
     if draws(params) {
         let zero = Located::new(Param::Int(0), 0..0);
@@ -90,6 +91,8 @@ struct Elaborator<'a> {
     own: Names,
     /// Indices of the elements of each array, in order.
     arrays: HashMap<String, Vec<Vec<i64>>>,
+    /// Arrays with the names that their ranges give to indices; these stand above parameters.
+    named: HashSet<(String, String)>,
     /// Indices of the elements of each array of unknowns, by the table that declares them.
     unknowns: HashMap<&'static str, HashMap<String, Vec<Vec<i64>>>>,
     /// Which of these the present table is about.
@@ -105,6 +108,14 @@ fn about(name: &str) -> Option<&'static str> {
     }
 }
 
+/// The name of the index in brackets with a range, and that range.
+fn index_of(text: &str) -> (&str, &str) {
+    match text.split_once(" in ") {
+        Some((name, range)) => (name.trim(), range),
+        None => ("i", text),
+    }
+}
+
 /// The content of the brackets of a key.
 enum Bracket {
     /// All values from the first to before the second.
@@ -115,8 +126,21 @@ enum Bracket {
 
 impl<'a> Elaborator<'a> {
     fn new(constants: &'a dyn Fn(&str) -> Option<f64>) -> Self {
-        let (arrays, unknowns) = (HashMap::new(), HashMap::new());
-        Self { constants, own: Names::new(), arrays, unknowns, about: None }
+        let (arrays, unknowns, named) = (HashMap::new(), HashMap::new(), HashSet::new());
+        Self { constants, own: Names::new(), arrays, named, unknowns, about: None }
+    }
+
+    /// Notes the names that the ranges in keys of a table give to indices.
+    fn name_indices(&mut self, p: &Located<Param>) {
+        let Param::Table(entries) = &p.value else { return };
+        for (key, _) in entries {
+            let Some((base, texts)) = split(&key.value) else { continue };
+            for (name, range) in texts.into_iter().map(index_of) {
+                if range.contains("..") {
+                    self.named.insert((base.to_owned(), name.to_owned()));
+                }
+            }
+        }
     }
 
     /// Makes the values of the unit's parameters known.
@@ -226,7 +250,7 @@ impl<'a> Elaborator<'a> {
         };
         let mut brackets = Vec::with_capacity(texts.len());
         for text in texts {
-            brackets.push(self.bracket(r, &key.span, text, around)?);
+            brackets.push(self.bracket(r, (base, &key.span), text, around)?);
         }
         let named = |indices: &[i64]| {
             indices.iter().fold(base.to_owned(), |name, i| format!("{name}[{i}]"))
@@ -279,14 +303,11 @@ impl<'a> Elaborator<'a> {
     fn bracket(
         &self,
         r: &mut Reader<'_>,
-        span: &Span,
+        (base, span): (&str, &Span),
         text: &str,
         around: &Indices,
     ) -> Option<Bracket> {
-        let (name, range) = match text.split_once(" in ") {
-            Some((name, range)) => (name.trim(), range),
-            None => ("i", text),
-        };
+        let (name, range) = index_of(text);
         if let Some((from, to)) = range.split_once("..") {
             let (to, inclusive) = match to.strip_prefix('=') {
                 Some(to) => (to, 1),
@@ -297,9 +318,12 @@ impl<'a> Elaborator<'a> {
         }
         let word = |c: char| c.is_alphanumeric() || c == '_';
         let known = |name: &str| {
-            around.iter().any(|(n, _)| n == name)
-                || crate::maths::expr::Scope::lookup(&self.own, name).is_some()
-                || (self.constants)(name).is_some()
+            let constant = || {
+                crate::maths::expr::Scope::lookup(&self.own, name).is_some()
+                    || (self.constants)(name).is_some()
+            };
+            let index = self.named.contains(&(base.to_owned(), name.to_owned()));
+            around.iter().any(|(n, _)| n == name) || !index && constant()
         };
         if text.chars().all(word) && text.starts_with(|c: char| !c.is_ascii_digit()) && !known(text)
         {
@@ -380,7 +404,7 @@ impl<'a> Elaborator<'a> {
         for part in text.split(',') {
             let mut longer = Vec::new();
             for indices in &all {
-                let b = self.bracket(r, &range.span, part.trim(), indices)?;
+                let b = self.bracket(r, ("", &range.span), part.trim(), indices)?;
                 let Bracket::Range(name, from, to) = b else { return Some(all) };
                 if (to - from).max(0) as usize * all.len() > MAX_ELEMENTS {
                     let error = ParamError::at(range.span.clone(), "more than 50 thousand events");

@@ -65,6 +65,31 @@ fn outputs_that_are_parameters_too() {
     assert!(help.contains("or give the parameter that has the name of this output"), "{help}");
 }
 
+/// The index of an array stands above a parameter of its name, in keys as in values.
+#[test]
+fn indices_that_are_parameters_too() {
+    let text = r#"
+        stop = "3 s"
+        [parameters]
+        i = 9
+        k = 2
+        [unit.c]
+        kind = "equations"
+        parameters = { j = 3 }
+        states = { "x[1..=3]" = 0, "y[k in 1..=3]" = 1, "z[j in 1..=2]" = 0 }
+        derivatives = { "x[i]" = "i", "y[k]" = "k", "y[3]" = "i", "z[j]" = "j + k" }
+        outputs = { s = "sum(x[k] for k in 1..=3)", t = "sum(y[k] for k in 1..=3)", z = "z[1]", w = "y[k]", i = "i" }
+        [result]
+        x = "final(c.s)"
+        y = "final(c.t)"
+        z = "final(c.z)"
+        w = "final(c.w)"
+        own = "final(c.i)"
+    "#;
+    // Outside of keys with an index, the names are parameters.
+    compare(text, &[("x", 18.0), ("y", 39.0), ("z", 9.0), ("w", 7.0), ("own", 9.0)]);
+}
+
 /// Parameters are numbers in events, where no words stand beside them.
 #[test]
 fn parameters_in_events() {
