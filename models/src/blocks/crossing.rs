@@ -53,8 +53,9 @@ impl Relation {
         self
     }
 
-    pub(super) fn is_heard(&self) -> bool {
-        self.held.is_some()
+    /// The value with which the segment begins that was heard last.
+    pub(super) fn heard(&self) -> Option<f64> {
+        self.held.as_ref().map(|h| h.segment().start())
     }
 
     /// z from `from` on.
@@ -178,10 +179,7 @@ impl<B: Reaction> Reacting<B> {
         let Self { timer, relation, own } = self;
         timer.fire();
         let flip = if own.waits(relation) { None } else { relation.pass() };
-        if let Some(flip) = &flip {
-            own.flips(relation, flip.touch.is_some(), timer.now());
-        }
-        flip.is_some()
+        flip.inspect(|flip| own.flips(relation, flip.touch.is_some(), timer.now())).is_some()
     }
 
     fn plan(&mut self) {

@@ -24,8 +24,8 @@ struct TwoPoint {
     on: bool,
     /// The state for a start between the thresholds.
     initial: bool,
-    /// Whether the signal has begun, so that `announce` tells of the start once.
-    begun: bool,
+    /// The value by which the signal has begun; `announce` tells of the start once.
+    begun: Option<f64>,
     level: Level,
     /// A change that is sent now, or else in the next micro-step.
     news: bool,
@@ -51,7 +51,7 @@ impl Reaction for TwoPoint {
     const PORTS: [u16; 2] = [1, 2];
 
     fn waits(&self, relation: &Relation) -> bool {
-        self.news || (relation.is_heard() && self.level.is_pending())
+        self.news || (relation.heard().is_some() && self.level.is_pending())
     }
     fn flips(&mut self, relation: &mut Relation, _: bool, now: i64) {
         self.turn(relation);
@@ -60,8 +60,8 @@ impl Reaction for TwoPoint {
     }
     fn hears(&mut self, relation: &mut Relation, before: Option<f64>, now: i64) {
         let (begins, was) = (before.is_none(), self.on);
-        if begins && self.on != self.initial {
-            // Not for the first time: a source has heard others, later in the start.
+        if begins && self.on != self.initial && self.begun != relation.heard() {
+            // Not for the first time: a source has heard others, later in the start, and begins elsewhere.
             self.turn(relation);
             relation.decide();
         }
@@ -69,7 +69,7 @@ impl Reaction for TwoPoint {
             self.turn(relation);
         }
         self.level.follow(self.state(), now, begins);
-        let first = begins && !std::mem::replace(&mut self.begun, true);
+        let first = begins && std::mem::replace(&mut self.begun, relation.heard()).is_none();
         self.news |= (!begins || self.announce) && (first || self.on != was);
     }
     fn send(&self, _: &Timer, out: &mut Outbox<'_, Value>) {
@@ -128,7 +128,7 @@ unit_kind! {
             high,
             on,
             initial: on,
-            begun: false,
+            begun: None,
             level,
             news: false,
             announce: params.bool("announce"),

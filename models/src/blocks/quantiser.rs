@@ -28,7 +28,7 @@ impl Staircase {
 
 impl Reaction for Staircase {
     fn waits(&self, relation: &Relation) -> bool {
-        relation.is_heard() && self.level.is_pending()
+        relation.heard().is_some() && self.level.is_pending()
     }
     fn flips(&mut self, relation: &mut Relation, _: bool, now: i64) {
         self.level.change(relation.side * self.quantum, now);
@@ -45,7 +45,7 @@ impl Reaction for Staircase {
         self.level.sent();
     }
     fn probe(&self, relation: &Relation, _: u16, _: (i64, &Timer)) -> Option<Value> {
-        relation.is_heard().then(|| Value::Real(self.level.value()))
+        relation.heard().is_some().then(|| Value::Real(self.level.value()))
     }
 }
 

@@ -150,3 +150,52 @@ fn links_that_are_false_for_one_cycle() {
         compare(&again(condition), &[("n", 4.0)]);
     }
 }
+
+/// A hysteresis that starts on its upper threshold, from which the signal rises, is on, and what its own state makes of
+/// the signal at the start does not turn it off again.
+#[test]
+fn a_hysteresis_in_a_loop_starts_on_its_threshold() {
+    let tank = r#"
+        stop = "1000 s"
+        connections = ["tank.h -> ctl.u", "ctl.state -> tank.full"]
+        [unit.tank]
+        kind = "equations"
+        inputs = { full = 0 }
+        states = { h = 3 }
+        derivatives = { h = "0.01*(if full > 0.5 then 0 else 1) - 0.008" }
+        outputs = { h = "h" }
+        [unit.ctl]
+        kind = "hysteresis"
+        low = 2.0
+        high = 3.0
+        [result]
+        n = "count(ctl.y)"
+        first = "first(ctl.y)"
+        h = "final(tank.h)"
+    "#;
+    // Off at 125 s, on at 625 s, off at 750 s.
+    compare(tank, &[("n", 3.0), ("first", 125.0), ("h", 2.5)]);
+    compare(
+        &tank.replace("high = 3.0", "high = 3.0\nannounce = true"),
+        &[("n", 4.0), ("first", 0.0), ("h", 2.5)],
+    );
+    let room = r#"
+        stop = "2 h"
+        connections = ["room.T -> controller.u", "controller.state -> room.off"]
+        [unit.room]
+        kind = "equations"
+        inputs = { off = 0 }
+        states = { T = 21.0 }
+        derivatives = { T = "(5 - T)/3000 + 0.01*(1 - off)" }
+        outputs = { T = "T" }
+        [unit.controller]
+        kind = "hysteresis"
+        low = 19
+        high = 21
+        announce = true
+        [result]
+        first = "first(controller.y)"
+        early = { value = "count(controller.y)", over = [0, "1 s"] }
+    "#;
+    compare(room, &[("first", 0.0), ("early", 1.0)]);
+}
