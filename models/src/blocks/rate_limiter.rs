@@ -31,6 +31,9 @@ enum Mode {
 /// Passes of one mode into another that lie between two ticks: beyond so many, the next tick goes on.
 const MOST: usize = 16;
 
+/// So many tolerances a piece of the input may be off when the next one comes: receivers hear at ticks.
+const OFF: f64 = 10.0;
+
 /// Limits the slope of a signal. Input 0: the signal; output 0: the limited one.
 ///
 /// Between messages the output is known in closed form: it is the held polynomial or a straight line. Modes end
@@ -227,7 +230,8 @@ impl Atomic<Value> for Limiter {
                 Mode::Rises => y - u,
                 Mode::Falls => u - y,
             };
-            let goes_on = heard && s.flag != Flag::Jump && (0.0..=self.tolerance).contains(&off);
+            let near = (0.0..=OFF * self.tolerance).contains(&off);
+            let goes_on = heard && s.flag != Flag::Jump && near;
             self.decide(0.0, if goes_on { u } else { y });
             moved |= goes_on && u != y;
         }
@@ -251,8 +255,8 @@ unit_kind! {
     ///
     /// Where the slope of `u` goes beyond a limit, or `u` jumps, `y` goes on along a straight line until it meets
     /// `u` again. Both instants are located, and told as the events `rises`, `falls` and `follows`. Nothing is
-    /// approximated: `y` is `u` or the line. A step of `u` within `exchange_tolerance` that is no jump is one of
-    /// its source, and followed.
+    /// approximated: `y` is `u` or the line. A step of `u` by at most ten times `exchange_tolerance` that is no jump is one
+    /// of its source, and followed.
     ///
     /// ```toml
     /// [unit.valve]

@@ -199,3 +199,48 @@ fn a_hysteresis_in_a_loop_starts_on_its_threshold() {
     "#;
     compare(room, &[("first", 0.0), ("early", 1.0)]);
 }
+
+/// Pieces of a source that are renewed are no steps of which a limiter tells.
+#[test]
+fn a_limiter_follows_what_is_slow() {
+    let slow = r#"
+        stop = "6 s"
+        resolution = "@"
+        connections = ["p.x -> r.u"]
+        [unit.p]
+        kind = "equations"
+        states = { x = 0.3 }
+        derivatives = { x = "-x" }
+        outputs = { x = "x" }
+        [unit.r]
+        kind = "rate-limiter"
+        rising = 0.5
+        falling = 0.5
+        initial = 0.3
+        [result]
+        n = "count(event('r', '*'))"
+    "#;
+    for resolution in ["ns", "us", "ms"] {
+        compare(&slow.replace('@', resolution), &[("n", 0.0)]);
+    }
+    let ring = r#"
+        stop = "6 s"
+        connections = ["r.y -> p.u", "p.x -> r.u"]
+        [unit.p]
+        kind = "equations"
+        inputs = { u = 0 }
+        states = { x = 1 }
+        derivatives = { x = "-u" }
+        outputs = { x = "x" }
+        [unit.r]
+        kind = "rate-limiter"
+        rising = 0.5
+        falling = 0.5
+        [result]
+        rises = "first(event('r', 'rises'))"
+        falls = "round(1000*first(event('r', 'falls')))"
+        follows = "round(1000*first(event('r', 'follows')))"
+        n = "count(event('r', '*'))"
+    "#;
+    compare(ring, &[("rises", 0.0), ("falls", 1236.0), ("follows", 1708.0), ("n", 3.0)]);
+}
