@@ -2,8 +2,9 @@
 use crate::{
     core::Core,
     error::RunError,
+    located::counted,
     message::Message,
-    options::{Guards, Halt, halted},
+    options::{Halt, halted},
     time::Tag,
     trace::{Kind, Observer, Transition},
 };
@@ -88,28 +89,22 @@ impl<M: Message> Core<M> {
         }
     }
 
-    /// Guard R11(b): events at distinct ticks are counted from the first one of a window, which
-    /// starts anew with the first event after it.
+    /// Guard R11(b).
     fn count_located(&mut self, m: u32) {
-        let at = self.now.ticks;
-        let Guards { state_events, window, .. } = self.guards;
-        let (start, count) = self.located.of(m);
-        if *count == 0 || at.saturating_sub(*start) > window {
-            (*start, *count) = (at, 0);
-        }
-        *count += 1;
-        if *count > state_events {
-            let count = *count;
+        let recent = self.located.of(m);
+        *recent = counted(*recent, self.now.ticks, &self.guards);
+        let count = recent.1;
+        if count > self.guards.state_events {
             self.refuse_located(m, count);
         }
     }
 
     #[cold]
     fn refuse_located(&mut self, m: u32, count: u32) {
-        let (path, at, window) = (self.path(m), self.now, self.guards.window);
+        let (path, at, gap) = (self.path(m), self.now, self.guards.gap);
         let seconds = self.resolution.format(at.ticks);
         let why = "give the unit a rest mode, a hysteresis or a sliding mode".to_owned();
-        self.error.get_or_insert(RunError::Zeno { path, at, seconds, count, window, why });
+        self.error.get_or_insert(RunError::Zeno { path, at, seconds, count, gap, why });
     }
 
     #[inline(never)]

@@ -153,7 +153,7 @@ pub(crate) struct Core<M: Message> {
     pub error: Option<RunError>,
     pub stop: Option<String>,
     pub changes: Vec<(u32, Change<M>)>,
-    /// Window start and count of located events per model, for guard R11(b).
+    /// Recent located events per model, for guard R11(b).
     pub located: Located,
     pub log_cursor: usize,
     pub marks: Marks,

@@ -170,7 +170,7 @@ pub enum RunError {
     },
     /// Guard R11(b): Zeno or chattering behaviour of a continuous unit.
     #[error(
-        "{path} at {seconds} s: {count} state events within {window} ticks (Zeno or chattering); {why}"
+        "{path} at {seconds} s: {count} state events, each at most {gap} ticks after the one before (Zeno or chattering); {why}"
     )]
     Zeno {
         /// Path of the model.
@@ -181,8 +181,8 @@ pub enum RunError {
         seconds: String,
         /// Events counted.
         count: u32,
-        /// Window in ticks.
-        window: i64,
+        /// Ticks between two of them, at most.
+        gap: i64,
         /// Names of these events, and a remedy.
         why: String,
     },

@@ -25,15 +25,18 @@ pub struct Options {
 pub struct Guards {
     /// Largest micro-step at one tick.
     pub micro_steps: u32,
-    /// Largest number of located state events of one model within [`Guards::window`].
+    /// Largest number of located state events of one model at most [`Guards::gap`] ticks after the one before.
     pub state_events: u32,
-    /// Window in ticks.
-    pub window: i64,
+    /// Ticks between two events that are close. Chattering comes back at the next tick on one side at least,
+    /// so that a control which switches regularly is none.
+    pub gap: i64,
+    /// Ticks without a state event after which none is counted any more.
+    pub pause: i64,
 }
 
 impl Default for Guards {
     fn default() -> Self {
-        Self { micro_steps: 10_000, state_events: 1_000, window: 10_000 }
+        Self { micro_steps: 10_000, state_events: 1_000, gap: 2, pause: 20 }
     }
 }
 

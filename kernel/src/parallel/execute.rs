@@ -9,6 +9,7 @@ use crate::{
     bag::NONE,
     effects::Effects,
     fact::Fact,
+    located::counted,
     message::Message,
     slab::{Kind as Slab, Why},
     time::{Duration, Tag},
@@ -60,7 +61,9 @@ impl<M: Message> Worker<M> {
         if self.fx.raised {
             match self.take_effects() {
                 Some((told, false)) => facts = told,
-                Some((told, true)) => (facts, located) = (told, count(world, located, key)),
+                Some((told, true)) => {
+                    (facts, located) = (told, counted(located, key.ticks, &world.guards))
+                }
                 None => may = false,
             }
             may &= located.1 <= world.guards.state_events;
@@ -310,13 +313,6 @@ fn call<M: Message>(
         Kind::Confluent => Why::Confluent(inputs.bag(due)),
     };
     slab.transition_one(slot, why, fx)
-}
-
-/// Start and count of the window of located events (guard R11(b)), with one more at `key`.
-#[cold]
-fn count<M: Message>(world: &World<'_, M>, before: (i64, u32), key: Tag) -> (i64, u32) {
-    let anew = before.1 == 0 || key.ticks.saturating_sub(before.0) > world.guards.window;
-    if anew { (key.ticks, 1) } else { (before.0, before.1 + 1) }
 }
 
 /// The key of the next event; `None` when that is no time.

@@ -41,7 +41,7 @@ pub(crate) struct Clockwork {
     pub chain: u64,
     /// Key of the next internal event; a silent step comes after all cycles of its tick.
     pub next: Tag,
-    /// Window start and count of located events (guard R11(b)).
+    /// Its recent located events (guard R11(b)).
     pub located: (i64, u32),
 }
 

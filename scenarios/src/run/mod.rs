@@ -128,13 +128,18 @@ impl Failure {
             told = told.replace(&at.to_string(), &time);
         }
         let spans = match &error {
-            RunError::Zeno { window, .. } => vec![*window],
+            RunError::Zeno { gap, .. } => vec![*gap],
             RunError::BadElapsed { elapsed, advance, .. } => vec![*elapsed, *advance],
             _ => Vec::new(),
         };
         for ticks in spans {
             let seconds = format!("{} s", resolution.format(ticks));
             told = told.replacen(&format!("{ticks} ticks"), &seconds, 1);
+        }
+        if let RunError::Zeno { .. } = &error {
+            told += &format!(
+                "; where events truly come that closely, write a finer `resolution` than {resolution}"
+            );
         }
         let seconds = error.at().map(|at| resolution.seconds(at.ticks));
         told += more;

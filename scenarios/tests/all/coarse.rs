@@ -123,3 +123,50 @@ fn loose_tolerances_send_few_messages() {
         }
     }
 }
+
+/// A control that switches each 8 ticks is none that chatters; one that switches at each tick is told of a finer clock.
+#[test]
+fn regular_control_at_few_ticks_goes_on() {
+    let text = r#"
+        stop = "24 h"
+        resolution = "s"
+        connections = ["tank.V -> c.u"]
+        [unit.tank]
+        kind = "equations"
+        states = { V = 0.5 }
+        discrete = { on = 0 }
+        derivatives = { V = "0.1*on - 0.05" }
+        outputs = { V = "V" }
+        [[unit.tank.event]]
+        name = "low"
+        when = "V <= 0.3"
+        reset = { on = 1 }
+        [[unit.tank.event]]
+        name = "high"
+        when = "V >= 0.7"
+        reset = { on = 0 }
+        [unit.c]
+        kind = "hysteresis"
+        low = 0.35
+        high = 0.65
+        [result]
+        low = "count(event('tank', 'low'))"
+        ons = "count(c.y)"
+    "#;
+    let done = run(text, &[]);
+    assert_eq!((value(&done, "low"), value(&done, "ons")), (Some(5400.0), Some(10_799.0)));
+    let chatters = text.replace("0.7", "0.31").replace("V = 0.5", "V = 0.32");
+    let plan = crate::plan(&chatters).unwrap_or_else(|d| panic!("{d}"));
+    let told = superdense::run::memory::run(
+        plan,
+        superdense::run::memory::Keep::default(),
+        superdense::run::executor::Executor::default(),
+        &superdense::run::pulse::Pulse::default(),
+    );
+    let told = told.expect_err("a failure").to_string();
+    let finer = "where events truly come that closely, write a finer `resolution` than 1 s";
+    assert!(
+        told.contains("each at most 2 s after the one before") && told.contains(finer),
+        "{told}"
+    );
+}

@@ -23,8 +23,12 @@ pub(crate) struct Flip {
     pub(crate) beyond: bool,
 }
 
-/// R11(b): so many located events of one unit within so many ticks.
+/// R11(b): so many located events of one unit, each at most so many ticks after the one before, without such a
+/// pause.
 const CHATTER: usize = 1000;
+const GAP: i64 = 2;
+const PAUSE: i64 = 20;
+/// In so many ticks there are enough of them.
 const WITHIN: i64 = 10_000;
 /// So many in a row are a sure sign.
 const SURE: usize = 100;
@@ -493,11 +497,17 @@ impl<const M: usize> Sim<'_, M> {
         }
         for (u, _) in stopped.iter().enumerate().filter(|s| *s.1) {
             let list = &mut self.located[u];
+            // The last one is that of the last event, whatever it came after.
+            match list.back().map(|last| self.tick - last) {
+                Some(since) if since > PAUSE => list.clear(),
+                Some(since) if since > GAP => drop(list.pop_back()),
+                _ => {}
+            }
             list.push_back(self.tick);
             if list.len() > CHATTER {
                 list.pop_front();
             }
-            let all = list.len() == CHATTER && self.tick - list[0] <= WITHIN;
+            let all = list.len() == CHATTER;
             // Where ten thousand ticks are microseconds, what goes on at this rate will go on.
             let fine = self.model.resolution >= 9 && self.stop - self.tick > 2 * WITHIN;
             let begun = list.len().checked_sub(SURE).map(|i| list[i]);
@@ -505,7 +515,9 @@ impl<const M: usize> Sim<'_, M> {
             if all || sure {
                 let lo = if all { list[0] } else { begun.unwrap_or(list[0]) };
                 let time = Ticks { lo, hi: self.tick + 2 * WITHIN };
-                let message = format!("{CHATTER} located events within {WITHIN} ticks");
+                let message = format!(
+                    "{CHATTER} located events, each at most {GAP} ticks after the one before"
+                );
                 return Err(Stop::Fail(FailureKind::Chattering, message, time));
             }
         }

@@ -390,7 +390,7 @@ type Outcome = (Vec<End>, u64, Counts, Vec<String>);
 /// Several calls of a run, beyond its error.
 fn outcome(case: Case, watched: bool, settings: Option<&Settings>, promises: bool) -> Outcome {
     hush();
-    let guards = Guards { micro_steps: 30, state_events: 2, window: 1000 };
+    let guards = Guards { micro_steps: 30, state_events: 2, gap: 1000, pause: 1000 };
     let options = Options { guards, resolution: Resolution::default(), ..Options::default() };
     let mut sim = Simulation::new(model(case, promises), options).expect("a legal model");
     // Later inputs from outside change nothing.

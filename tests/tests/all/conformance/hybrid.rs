@@ -413,37 +413,41 @@ impl Machine for Beat {
     }
 }
 
-/// R11(b): located events are counted per window; discrete models are not.
+/// R11(b): located events that come closely after the one before are counted; those of discrete models are not.
 #[test]
 fn h22_chattering_ends_in_an_error() {
     #[derive(Debug, Clone, Serialize, Deserialize)]
     struct Chatter {
-        gap: i64,
+        gaps: [i64; 2],
         located: bool,
     }
     impl Atomic<i64> for Chatter {
         fn time_advance(&self) -> Duration {
-            Duration::from_ticks(self.gap)
+            Duration::from_ticks(self.gaps[0])
         }
         fn internal(&mut self, fx: &mut Effects<i64>) {
+            self.gaps.reverse();
             if self.located {
                 fx.located();
             }
         }
     }
-    let run = |gap, located| {
+    let run = |gaps, located| {
         let mut top = Coupled::new();
-        top.add("chatter", Chatter { gap, located });
+        top.add("chatter", Chatter { gaps, located });
         let mut run = Run::new(top);
         run.sim.run_through(100_000).map(|_| ()).map_err(|e| (e, run.sim.now().ticks))
     };
-    let (error, at) = run(1, true).unwrap_err();
-    let RunError::Zeno { path, count, window, .. } = &error else { panic!("{error}") };
-    assert_eq!((path.as_str(), *count, *window, at), ("chatter", 1001, 10_000, 1001));
-    assert!(run(9, true).is_err());
-    // 910 events in any window of 10 000 ticks; and any number of events of a discrete model.
-    assert!(run(11, true).is_ok());
-    assert!(run(1, false).is_ok());
+    let (error, at) = run([1, 1], true).unwrap_err();
+    let RunError::Zeno { path, count, gap, .. } = &error else { panic!("{error}") };
+    assert_eq!((path.as_str(), *count, *gap, at), ("chatter", 1001, 2, 1001));
+    assert!(run([2, 2], true).is_err());
+    // One side sends it back at once, the other one later.
+    assert_eq!(run([9, 1], true).map_err(|(_, at)| at), Err(10_000));
+    assert!(run([1, 21], true).is_ok());
+    // A control that switches regularly; and any number of events of a discrete model.
+    assert!(run([3, 3], true).is_ok());
+    assert!(run([1, 1], false).is_ok());
 }
 
 /// H8: roots of two units and a clock at one tag share the cycle.

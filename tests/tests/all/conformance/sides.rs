@@ -148,7 +148,7 @@ fn chattering_is_not_lost() {
             );
             let ran = Ran::with(&text, method, stop * 1000 * S);
             let why = ran.end.as_ref().err().map(ToString::to_string).unwrap_or_default();
-            assert!(why.contains("events within"), "{rate}, {method}: {why}");
+            assert!(why.contains("state events, each at most"), "{rate}, {method}: {why}");
         }
     }
 }

@@ -294,7 +294,7 @@ fn rule_12_resets_onto_the_surface() {
         .only(&["rk45", "taylor", "closed"])
         .resolutions(&["us"])
         .stop(10.0)
-        .error(&["Zeno", "`b`", "`rest` needs a `within` beyond 0.000001 s"]),
+        .error(&["chattering", "`b`", "`rest` needs a `within` beyond 0.000001 s"]),
     ]);
 }
 

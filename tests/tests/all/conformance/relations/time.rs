@@ -91,7 +91,7 @@ fn rule_16_flips_that_nobody_reads() {
         unit("C16.2", &parts("x >= 1 and x < 0.5")).cycles(1),
         unit("C16.3", &parts("x >= 1 and (x >= 1.5 or x >= 2) and x < -1")).cycles(1),
         unit("C16.4", &parts("x >= 0.5 and x >= 1")).event("e", Root(1, 1), 0).cycles(2),
-        // R11(b) counts 1000 events within 10 000 ticks; at us there are 50 ticks between two.
+        // R11(b) counts events at most 2 ticks after the one before; at us there are 50 ticks between two.
         unit("C16.5", &fast("w > 0 and y > 5")).only(methods).curved(0.0).stop(0.25).cycles(1),
         unit("C16.6", &fast("w > 0 and y > 0.10002"))
             .only(methods)
