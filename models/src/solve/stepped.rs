@@ -183,9 +183,7 @@ impl<E: Equations> OdeSystem for Field<'_, E> {
     }
     fn linearise(&mut self, t: f64, x: &[f64], to: Partials<'_>) -> Result<bool, Self::Error> {
         if self.scene.frame.resting {
-            for row in [to.dx, to.jacobian, to.drift] {
-                row.fill(0.0);
-            }
+            [to.dx, to.jacobian, to.drift].into_iter().for_each(|row| row.fill(0.0));
             return Ok(true);
         }
         self.put(t, x);

@@ -159,9 +159,7 @@ impl Tendency {
         scene.equations.derivatives(bounded, work, dx);
         let mut off: Vec<f64> = dx[dims.differential()..].iter().map(|r| r.error[0]).collect();
         factors.solve(&mut off);
-        for (error, off) in errors[places].iter_mut().zip(off) {
-            *error = error.max(off.abs());
-        }
+        errors[places].iter_mut().zip(off).for_each(|(e, off)| *e = e.max(off.abs()));
     }
 
     /// The signs of the indicators' slopes along the solution through `vars` at offset `t`, where they

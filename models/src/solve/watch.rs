@@ -391,12 +391,8 @@ impl Watch {
             let held = &scene.frame.sent[port];
             let (mut c, length) = expanded(&held.segment, scene.age(held, start));
             let length = length.max(stride);
-            for (c, y) in c.iter_mut().zip(row) {
-                *c = y - *c;
-            }
-            for c in &mut c[stride..length] {
-                *c = -*c;
-            }
+            c.iter_mut().zip(row).for_each(|(c, y)| *c = y - *c);
+            c[stride..length].iter_mut().for_each(|c| *c = -*c);
             if !c[..length].iter().all(|c| c.is_finite()) {
                 bad = Some(NotFinite { t: start, indicator: port });
                 break;

@@ -74,9 +74,7 @@ impl Readers {
         }
         for (k, relation) in relations.iter().enumerate() {
             if let Some(s) = &relation.sliding {
-                for k in [k, s.above, s.below] {
-                    inner[k] = true;
-                }
+                [k, s.above, s.below].into_iter().for_each(|k| inner[k] = true);
             }
         }
         let sided = |id: &VarId| {

@@ -75,9 +75,7 @@ impl<'a, E: Equations> Conditions<'a, E> {
     ) {
         let side = self.dims.first_side();
         let flips = || group.iter().filter(|p| p.touch.is_none());
-        for p in flips() {
-            vars[side + usize::from(p.relation)] = p.side;
-        }
+        flips().for_each(|p| vars[side + usize::from(p.relation)] = p.side);
         let flipped = |base: usize| flips().any(|p| usize::from(p.relation) == base);
         // Over the jump of a side that the indicator reads it is at zero nowhere.
         let read = |id: &VarId| flips().any(|p| id.0 as usize == side + usize::from(p.relation));
@@ -90,7 +88,9 @@ impl<'a, E: Equations> Conditions<'a, E> {
         let both = flips().map(|p| usize::from(p.relation)).chain(passing.iter().copied());
         for &event in self.reading(both).iter() {
             let number = usize::from(event);
-            let holds = self.holds(number, vars);
+            // A crossing at rest on its surface stays on the side from which it came.
+            let rests = self.rests(number, vars);
+            let holds = if rests { truth[number] } else { self.holds(number, vars) };
             let begins = holds && !truth[number];
             truth[number] = holds;
             if (begins || self.pulses(number, group, vars)) && !fired[touched..].contains(&event) {
@@ -102,6 +102,14 @@ impl<'a, E: Equations> Conditions<'a, E> {
             truth[usize::from(event)] = self.holds(event.into(), vars);
         }
         fired.sort_unstable();
+    }
+
+    /// Whether a crossing is at rest on its surface, and does not slide along it (rules 5 and 18).
+    fn rests(&self, event: usize, vars: &[f64]) -> bool {
+        let spec = self.equations.events().get(event).map(|e| &e.trigger);
+        let slides = |k: usize| self.readers.relations[k].sliding.is_some();
+        matches!(spec, Some(&Trigger::State { crossing: Some(k), .. })
+            if vars[self.dims.first_side() + k] == 0.0 && !slides(k))
     }
 
     /// Whether a crossing's relation flips its way among others of the same tick.
@@ -412,14 +420,16 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             }
             let crossing = matches!(spec, Some(Trigger::State { crossing: Some(_), .. }));
             let at_start = now.as_ref().filter(|_| crossing);
-            let holds = conditions.holds(event, at_start.unwrap_or(held));
+            // In a mode just entered a crossing starts anew.
+            let concerned = crossing && equations.concerns(event, held);
+            let entered =
+                crossing && !std::mem::replace(&mut self.state.concerned[event], concerned);
+            let holds = match concerned && conditions.rests(event, held) {
+                true => *truth || entered,
+                false => conditions.holds(event, at_start.unwrap_or(held)),
+            };
             let begins = !std::mem::replace(truth, holds) && holds;
             let number = event as u16;
-            // In a mode just entered a crossing starts anew.
-            let entered = crossing && {
-                let concerned = equations.concerns(event, held);
-                !std::mem::replace(&mut self.state.concerned[event], concerned)
-            };
             if begins && !entered && !self.state.due.contains(&number) {
                 self.state.due.push(number);
             }

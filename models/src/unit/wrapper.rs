@@ -263,6 +263,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.note_before();
         self.scratch.flipped.clear();
         self.state.starting.clear();
+        self.state.concerned.fill(false);
         let dims = self.scene.dims;
         // Not by sides that were decided before all inputs were heard.
         self.scratch.vars[dims.first_side()..dims.variables()].fill(0.0);

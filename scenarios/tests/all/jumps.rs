@@ -244,3 +244,96 @@ fn a_limiter_follows_what_is_slow() {
     "#;
     compare(ring, &[("rises", 0.0), ("falls", 1236.0), ("follows", 1708.0), ("n", 3.0)]);
 }
+
+/// `crossing` and detectors count alike where a value rests on the threshold: by jumps onto it, and from it.
+#[test]
+fn rest_on_a_threshold_is_no_side_to_cross_to() {
+    let text = r#"
+        stop = "10 s"
+        connections = [
+            "s.y -> h.u", "h.y -> q.x", "h.y -> b.u via detect(5)", "h.y -> r.u via detect(5, rising)",
+            "h.y -> f.u via detect(5, falling)",
+        ]
+        [unit.s]
+        kind = "schedule"
+        times = [1, 2, 3, 4, 5]
+        values = [@]
+        [unit.h]
+        kind = "hold"
+        initial = #
+        [unit.b]
+        kind = "counter"
+        [unit.r]
+        kind = "counter"
+        [unit.f]
+        kind = "counter"
+        [unit.q]
+        kind = "equations"
+        method = "METHOD"
+        inputs = { x = 0 }
+        outputs = { x = "x" }
+        [[unit.q.event]]
+        name = "both"
+        crossing = "x - 5"
+        [[unit.q.event]]
+        name = "rising"
+        crossing = "x - 5"
+        direction = "rising"
+        [[unit.q.event]]
+        name = "falling"
+        crossing = "2*(5 - x)"
+        direction = "rising"
+        [result]
+        both = "count(event('q', 'both')) - final(b.count)"
+        rising = "count(event('q', 'rising')) - final(r.count)"
+        falling = "count(event('q', 'falling')) - final(f.count)"
+        ups = "final(r.count)"
+        downs = "final(f.count)"
+    "#;
+    for (start, values, [ups, downs]) in [
+        ("0", "5, 0, 0, 0, 0", [0.0, 0.0]),
+        ("0", "5, 6, 5, 6, 5", [1.0, 0.0]),
+        ("0", "5, 6, 5, 4, 5", [1.0, 1.0]),
+        ("5", "6, 5, 4, 5, 6", [1.0, 1.0]),
+        ("5", "5, 4, 5, 5, 4", [0.0, 0.0]),
+        ("9", "0, 5, 9, 0, 9", [2.0, 2.0]),
+    ] {
+        let text = text.replace('@', values).replace('#', start);
+        for method in ["rk45", "rodas", "taylor", "qss2", "auto"] {
+            let none = [("both", 0.0), ("rising", 0.0), ("falling", 0.0)];
+            compare(&text.replace("METHOD", method), &none);
+            compare(&text.replace("METHOD", method), &[("ups", ups), ("downs", downs)]);
+        }
+    }
+    // It leaves a threshold on which it began.
+    let motion = r#"
+        stop = "6 s"
+        connections = ["u.v -> d.u via detect(0)", "u.v -> w.v"]
+        [unit.u]
+        kind = "equations"
+        method = "METHOD"
+        states = { v = 0 }
+        derivatives = { v = "if t < 1 then 0 else 1" }
+        outputs = { v = "v" }
+        [[unit.u.event]]
+        name = "v"
+        crossing = "v"
+        [unit.w]
+        kind = "equations"
+        inputs = { v = 0 }
+        outputs = { v = "v" }
+        [[unit.w.event]]
+        name = "v"
+        crossing = "v"
+        [unit.d]
+        kind = "counter"
+        [result]
+        v = "count(event('u', 'v'))"
+        w = "count(event('w', 'v'))"
+        detected = "final(d.count)"
+    "#;
+    for method in ["rk45", "rodas", "taylor", "auto"] {
+        let text = motion.replace("METHOD", method);
+        compare(&text, &[("v", 0.0), ("w", 0.0), ("detected", 0.0)]);
+    }
+}
