@@ -82,7 +82,9 @@ impl Atomic<Value> for EventBlock {
             Action::Replace(value) => self.waiting.push(value.clone()),
             Action::Encode(code, other) => {
                 let meaning = |v: &Value| {
-                    let known = code.iter().find(|(from, _)| same(from, v));
+                    // A truth value is itself before it is a number.
+                    let exact = code.iter().find(|(from, _)| from == v);
+                    let known = exact.or_else(|| code.iter().find(|(from, _)| same(from, v)));
                     known.map(|(_, to)| to).or(other.as_ref()).cloned()
                 };
                 self.waiting.extend(bag.iter().filter_map(|(_, v)| meaning(v)));

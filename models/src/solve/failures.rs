@@ -4,7 +4,7 @@ use crate::signal::value::Value;
 use serde::{Deserialize, Serialize};
 
 /// The remedy for a method that solves no algebraic equations.
-pub(crate) const ALGEBRAIC: &str = "use method = \"rodas\", \"taylor\" or \"auto\"";
+pub(crate) const ALGEBRAIC: &str = "use method = \"rodas\", \"taylor\", \"closed\" or \"auto\"";
 
 const SERIES: &str = "needs the equations' series, but their code looks at values to take its way";
 

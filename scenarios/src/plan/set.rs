@@ -40,6 +40,12 @@ pub(super) fn put(path: &str, node: Node, root: &mut Table, span: &Span, sink: &
         sink.push(Mistake::new("set-path", span, message).help(help));
         return;
     }
+    if keys[0] == "joined" && target.as_ref().is_some_and(|t| t.get("joined").is_none()) {
+        let item = Item::Table(Table::default());
+        root.entries
+            .push((Located::new(keys[0].clone(), span.clone()), Node { item, span: span.clone() }));
+        return put(path, node, root, span, sink);
+    }
     let placed = target.is_some_and(|t| place(t, &keys, &node, span, parameter || keys.len() > 1));
     if placed || super::declare::ROOT_KEYS.contains(&path) && place(root, &keys, &node, span, false)
     {

@@ -120,3 +120,35 @@ fn parameters_in_events() {
     assert!(plan(text).is_err(), "`2*rate` is a word");
     compare(&text.replace("\"2*rate\"", "6"), &[("v", 12.0)]);
 }
+
+/// Words and numbers of an encoder: a truth value is itself before it is 1, and paths of units may have slashes.
+#[test]
+fn values_that_are_alike() {
+    let text = r#"
+        stop = "10 s"
+        connections = ["n.y -> e.u", "e.y -> c.u via hold(0)"]
+        [unit.n]
+        kind = "schedule"
+        times = [1, 2, 3, 4]
+        values = [1, 2.5, true, 1]
+        [unit.e]
+        kind = "encoder"
+        map = { "1" = 10, "2.5" = 20, "true" = 30 }
+        [unit.c]
+        kind = "integrator"
+        [unit.part]
+        template = "part"
+        [template.part.unit.b]
+        kind = "equations"
+        states = { x = 0 }
+        derivatives = { x = "1" }
+        outputs = { x = "x" }
+        [[template.part.unit.b.event]]
+        name = "late"
+        when = "x >= 3"
+        [result]
+        c = "final(c.y)"
+        late = "first(event('part/b', 'late'))"
+    "#;
+    compare(text, &[("c", 120.0), ("late", 3.0)]);
+}

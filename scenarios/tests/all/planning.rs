@@ -178,6 +178,8 @@ fn sets() {
     assert_eq!(value(&[("unit.a.value", "gain^3")]), 8.0);
     assert_eq!(plan_with(text, &[("stop", "5 s")]).unwrap().stop, 5_000_000_000);
     assert_eq!(plan_with(text, &[("seed", "5")]).unwrap().seed, 5);
+    // A table of settings need not be there.
+    assert!(plan_with(text, &[("joined.method", "rodas")]).is_ok());
 }
 
 #[test]

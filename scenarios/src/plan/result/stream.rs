@@ -70,7 +70,8 @@ impl Reader<'_> {
             Item::Text(text) => text,
             _ => String::new(),
         };
-        let (name, pattern) = (text(unit), text(event));
+        // The path of a unit is written with slashes in files of events.
+        let (name, pattern) = (text(unit).replace('/', "."), text(event));
         let dotted = |path: &str| path.replace('/', ".");
         // Adapters are known by their whole names.
         let shown = |u: &&Unit| !u.hidden || dotted(&u.path) == name;
