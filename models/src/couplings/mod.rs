@@ -17,6 +17,7 @@
 //! | `look_ahead.rs` | earlier exchanges before an event (LookAhead) |
 //! | `sequence.rs` | who goes first, where that changes from step to step |
 //! | `growth.rs` | whether the coupling diverges, which a note tells |
+//! | `gaps.rs` | whether bonds hold |
 //! | `record.rs` | how well a tolerance was kept, and whether it says anything of the signals |
 //! | `line.rs` | one signal on its way: what the source does, what receivers hold |
 //! | `coupler.rs` | the atomic model |
@@ -49,6 +50,7 @@ mod coupler;
 mod embedded;
 mod extrapolation;
 mod failures;
+mod gaps;
 mod growth;
 mod iteration;
 mod kalman;

@@ -17,6 +17,7 @@ use super::{
     Iteration, Line, Policy, PreStep, Until,
     extrapolation::{Cubic, through},
     failures::{CouplingError, Divergence, Step},
+    gaps::Gap,
     outside::{Begun, Inputs},
     parallel_embedded::Node,
     record::Record,
@@ -97,6 +98,8 @@ pub(super) struct Plan {
     /// The last exchanges, the latest first, as far as an estimate needs them.
     pub(super) past: Vec<Node>,
     record: Record,
+    /// Gaps of bonds.
+    gaps: Vec<Gap>,
 }
 
 /// The distance that a member may have from its trial, relative to 1 + |y|: only the rounding of
@@ -146,6 +149,7 @@ impl Rehearsal {
             begun: None,
             rehearse,
             record: Record::default(),
+            gaps: outputs.pairs.iter().cloned().map(Gap::new).collect(),
         };
         Ok(Self { trial, plan })
     }
@@ -248,6 +252,18 @@ impl Rehearsal {
     fn look(&mut self) {
         let ends = self.trial.ends();
         self.plan.record.saw(ends.iter().copied());
+        let step = self.plan.policy.pace.step();
+        for gap in &mut self.plan.gaps {
+            let Some((name, gap)) = gap.look(&ends) else { continue };
+            let step = self.plan.timer.resolution().format(step);
+            self.plan.remark.get_or_insert_with(|| {
+                format!(
+                    "the bond does not hold: `{name}` is {gap:e} at the end of a macro step, after several that left \
+                     it above a tenth of all that its units have moved; one of them answers within the `step` of {step} s: \
+                     take a shorter one"
+                )
+            });
+        }
     }
 
     /// The tolerance to which signals are exchanged.

@@ -67,6 +67,8 @@ pub struct Outputs {
     pub signals: Vec<(String, u16)>,
     /// The other signals: the error of a step counts in them, too.
     pub others: Vec<(String, u16)>,
+    /// Pairs of signals that bonds hold equal, with the names of their gaps.
+    pub pairs: Vec<(String, [u16; 2])>,
 }
 
 impl Progress {
