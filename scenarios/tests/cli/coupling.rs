@@ -382,3 +382,19 @@ fn tolerances_that_say_nothing_are_told() {
     let (told, _) = notes("--set s=1e-9 --set coupling.tolerance=1e-14 --set unit.a.event=[]");
     assert!(!told.contains(small), "{told}");
 }
+
+/// What units send is off by their `exchange_tolerance`, which an adaptive macro step cannot tell from its own error.
+#[test]
+fn tolerances_below_what_is_sent_are_told() {
+    let dir = super::folder("coupling-loose");
+    std::fs::write(dir.join("sized.toml"), SIZED).unwrap();
+    let check = |set: &str| {
+        let output = super::superdense(&dir, &format!("check sized.toml {set}"));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let told = check("");
+    assert!(!told.contains("sends what it does"), "{told}");
+    let told = check("--set coupling.tolerance=1e-9");
+    let words = "`a` sends what it does to 0.000000001, and the macro step is to follow errors of 0.000000001";
+    assert!(told.contains(words) && told.contains("exchange_tolerance = 1e-11"), "{told}");
+}
