@@ -394,8 +394,9 @@ impl Run {
         let kind = slowest.and_then(|kind| self.stopwatch.name(kind, &self.sim, &self.plan.units));
         let most = kind
             .map_or(String::new(), |kind| format!("; units of kind {kind} took most of the time"));
+        let places = if late < 0.1 { 6 } else { 3 };
         Err(Failure::Late(format!(
-            "at {} s the run was {late:.3} s late, and {} s are allowed{most}. Make these units cheaper, lower the speed of \
+            "at {} s the run was {late:.places$} s late, and {} s are allowed{most}. Make these units cheaper, lower the speed of \
              --real-time, allow more by --late, or choose --overrun catch-up or slip",
             self.plan.resolution.format(tick),
             pacer.how.late,
