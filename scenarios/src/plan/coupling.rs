@@ -121,8 +121,7 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
     if shares_power(g, (tree, session), &params, &lines, is_coupled) {
         return;
     }
-    warn_of_loose_power(g, (tree, group, session), &params, &lines);
-    warn_of_loose_sources((tree, group, session), &params, &lines);
+    warn_of_loose_signals(g, (tree, group, session), &params, &lines);
     if refuses_links(g, (tree, session), coupling, &params, &units) {
         return;
     }
@@ -282,6 +281,17 @@ const TIGHT: f64 = 1e-9;
 /// Where an event ends a trial, its end is sought together with the values there, which may lead beyond the event.
 const LATE_LINKS: &str = "shared events ([[link]]) of steps that are repeated may come late by a part of a step, or keep \
                           the step from converging: compare with a run without `iterate`, or with a shorter `step`";
+
+/// Warns of sources that send what they do less exactly than policies need.
+fn warn_of_loose_signals(
+    g: &Group,
+    around: (&Tree, u32, &Session),
+    params: &Params,
+    lines: &Lines,
+) {
+    warn_of_loose_power(g, around, params, lines);
+    warn_of_loose_sources(around, params, lines);
+}
 
 /// Warns of sources of `power` that send what they do less exactly than the balance counts.
 fn warn_of_loose_power(
