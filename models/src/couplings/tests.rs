@@ -1,7 +1,7 @@
 //! Estimates against true errors of single macro steps, on two linear masses with exact units.
 use super::{
-    Compensation, Control, Correction, Estimate, Extrapolation, Iteration, Pace, Policy, Rehearsal,
-    Rehearse, Slopes, Solver, Until,
+    Compensation, Control, Correction, Estimate, Extrapolation, Iteration, Outputs, Pace, Policy,
+    Rehearsal, Rehearse, Slopes, Solver, Until,
 };
 use crate::signal::{
     Held, NEVER, Poly, Timer,
