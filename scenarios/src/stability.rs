@@ -54,6 +54,17 @@ const RANK: f64 = 1e-7;
 /// How exactly units tell each other values, in the place of what the scenario says.
 const EXCHANGE: &str = "1e-11";
 
+/// Policies of couplings by which what is told depends on more than the sum of what was.
+const NOT_IN_PROPORTION: [&str; 7] = [
+    "power",
+    "pre_step",
+    "tolerance",
+    "look_ahead",
+    "slopes = \"context\"",
+    "order = \"automatic\"",
+    "order = \"switching\"",
+];
+
 /// Observed vectors at the start and after each of some macro steps.
 type Course = Vec<DVector<f64>>;
 /// A run from zero everywhere but at some places.
@@ -267,15 +278,33 @@ impl Coupled {
                     (0..off.len()).filter(|&k| off[k].is_nan() || off[k] > limit).collect();
                 if let Some(what) = self.first_of(&wrong, states) {
                     let kicks: Vec<_> = named.iter().map(|(p, s)| format!("{p} = {s}")).collect();
+                    let remedy = self.remedy();
                     return Err(format!(
                         "the scenario is not linear: {what} does not follow start values in \
-                         proportion (from {}); replace it by a linear unit, or leave --stability out",
+                         proportion (from {}); {remedy}, or leave --stability out",
                         kicks.join(", ")
                     ));
                 }
             }
         }
         Ok(())
+    }
+
+    /// What makes a scenario linear: to leave out policies that are not, or else other units.
+    fn remedy(&self) -> String {
+        let plan = load(&self.file, &self.sets, &Overrides::default());
+        let policies = plan.iter().flat_map(|plan| &plan.couplings).flat_map(|m| &m.policies);
+        let used: Vec<&String> = policies.filter(|p| p.used).map(|p| &p.line).collect();
+        let bent = NOT_IN_PROPORTION.iter().filter(|own| used.iter().any(|l| l.starts_with(**own)));
+        let bent: Vec<String> = bent.map(|own| format!("`{own}`")).collect();
+        match bent.is_empty() {
+            true => "replace it by a linear unit".to_owned(),
+            false => format!(
+                "what the coupling tells by {} is not in proportion to the signals, however linear the units are: \
+                 delete that",
+                bent.join(", ")
+            ),
+        }
     }
 
     /// A state among some rows of an observed vector, or else an input, in words.

@@ -64,17 +64,26 @@ pub(super) fn platform(version: Version) -> (String, &'static str) {
 /// # Errors
 /// When the archive cannot be read.
 pub fn contents(path: &Path) -> Result<Vec<String>, String> {
+    let mut all: Vec<String> = binaries(path)?.into_iter().map(|(platform, _)| platform).collect();
+    all.dedup();
+    Ok(all)
+}
+
+/// The machines and names of the binaries of an archive, in their order.
+///
+/// # Errors
+/// When the archive cannot be read.
+pub(super) fn binaries(path: &Path) -> Result<Vec<(String, String)>, String> {
     let archive = open(path)?;
-    let mut all: Vec<String> = archive
+    let mut all: Vec<(String, String)> = archive
         .file_names()
         .filter_map(|name| {
             let name = name.ok()?;
             let (platform, file) = name.strip_prefix("binaries/")?.split_once('/')?;
-            (!file.is_empty()).then(|| platform.to_owned())
+            (!file.is_empty()).then(|| (platform.to_owned(), file.to_owned()))
         })
         .collect();
     all.sort();
-    all.dedup();
     Ok(all)
 }
 

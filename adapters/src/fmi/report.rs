@@ -1,6 +1,6 @@
 //! Reports about an FMU, from its archive alone: its binary is never loaded.
 use super::{
-    archive::{contents, describe},
+    archive::{binaries, contents, describe, platform},
     description::{Causality, Description, Interface, InterfaceKind, Variable},
     layout::port_name,
 };
@@ -166,31 +166,54 @@ fn listed(words: &[String]) -> String {
     if words.is_empty() { "none".to_owned() } else { words.join(", ") }
 }
 
-/// Problems of the FMU, from its archive alone: what will not run here, and what breaks the standard.
+/// What an archive alone tells about how its FMU will do here.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// What will not run here, and what breaks the standard.
+    pub problems: Vec<String>,
+    /// What may be missing here without being a problem of the FMU.
+    pub remarks: Vec<String>,
+}
+
+/// The problems of the FMU, from its archive alone.
 ///
 /// # Errors
 /// When the file is no FMU of FMI 2.0 or 3.0.
-pub fn check(file: &Path) -> Result<Vec<String>, String> {
+pub fn check(file: &Path) -> Result<Verdict, String> {
     let d = describe(file)?;
-    let mut problems = Vec::new();
+    let Verdict { mut problems, mut remarks } = Verdict::default();
     let platforms = contents(file)?;
-    let own = super::archive::platform(d.version).0;
+    let (own, ending) = platform(d.version);
     if !platforms.contains(&own) {
         problems.push(format!(
             "there is no binary for this machine (binaries/{own}), only for {}",
             listed(&platforms)
         ));
     }
+    let all = binaries(file)?;
     for i in d.co_simulation.iter().chain(&d.model_exchange) {
+        let name = format!("{}.{ending}", i.identifier);
+        let there: Vec<String> =
+            all.iter().filter(|(at, _)| *at == own).map(|(_, name)| name.clone()).collect();
+        if platforms.contains(&own) && !there.contains(&name) {
+            problems.push(format!(
+                "there is no binary binaries/{own}/{name}, which the modelIdentifier for {} names; there is {}",
+                name_of(i.kind),
+                listed(&there)
+            ));
+        }
         if i.needs_tool {
-            problems.push(format!("{} needs the tool that exported it", name_of(i.kind)));
+            remarks.push(format!(
+                "{} needs the tool that exported it (needsExecutionTool), and runs only where that is installed",
+                name_of(i.kind)
+            ));
         }
     }
     variables(&d, &mut problems);
     if d.model_exchange.is_some() && d.structure.unlisted {
         problems.push("the model structure lists none of the derivatives of states".to_owned());
     }
-    Ok(problems)
+    Ok(Verdict { problems, remarks })
 }
 
 fn variables(d: &Description, problems: &mut Vec<String>) {

@@ -1,7 +1,7 @@
 //! The master as an atomic model.
 use super::{
     Balance, Compensation, Extrapolation, Kalman, Line, LookAhead, LowPass, Pace, Sequence,
-    extrapolation::Cubic, growth::Growth, trial::is_refresh, trust::residual,
+    extrapolation::Cubic, growth::Growth, record::Record, trial::is_refresh, trust::residual,
 };
 use crate::signal::{
     NEVER, Timer,
@@ -50,6 +50,7 @@ pub struct Coupler {
     /// A shared event has been refuted, in which receivers believed by what they were told.
     refuted: bool,
     growth: Growth,
+    record: Record,
 }
 
 /// The treatment of a coupler's signals.
@@ -150,6 +151,7 @@ impl Coupler {
             unsettled: false,
             refuted: false,
             growth: Growth::default(),
+            record: Record::default(),
         }
     }
 
@@ -197,6 +199,10 @@ impl Coupler {
         let elapsed = timer.seconds(self.last, now);
         let ratio = self.ratio(now).filter(|_| now > self.last);
         self.planned = self.policy.pace.next(now, ratio);
+        if let Some(ratio) = ratio {
+            self.record.stands(ratio);
+            self.record.saw(self.lines.iter().map(|line| line.value(now, &timer)));
+        }
         self.look_ahead(now, elapsed);
         let again = self.exchanges > 0 && now == self.last;
         if !again {
@@ -426,6 +432,8 @@ impl Atomic<Value> for Coupler {
         Some(Value::Real(held))
     }
     fn statistics(&self) -> Vec<(&'static str, u64)> {
-        vec![("macro_steps", self.exchanges)]
+        let mut all = vec![("macro_steps", self.exchanges)];
+        all.extend(self.record.statistics(self.policy.pace.tolerance()));
+        all
     }
 }

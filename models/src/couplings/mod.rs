@@ -17,6 +17,8 @@
 //! | `look_ahead.rs` | earlier exchanges before an event (LookAhead) |
 //! | `sequence.rs` | who goes first, where that changes from step to step |
 //! | `growth.rs` | whether the coupling diverges, which a note tells |
+//! | `gaps.rs` | whether bonds hold |
+//! | `record.rs` | how well a tolerance was kept, and whether it says anything of the signals |
 //! | `line.rs` | one signal on its way: what the source does, what receivers hold |
 //! | `coupler.rs` | the atomic model |
 //! | `iteration.rs` | corrections of a macro step that is repeated (implicit, semi-implicit) |
@@ -48,6 +50,7 @@ mod coupler;
 mod embedded;
 mod extrapolation;
 mod failures;
+mod gaps;
 mod growth;
 mod iteration;
 mod kalman;
@@ -61,6 +64,7 @@ mod pace;
 mod parallel_embedded;
 mod pre_step;
 mod reading;
+mod record;
 mod reduced;
 mod redundant;
 mod rehearsal;

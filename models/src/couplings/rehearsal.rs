@@ -17,8 +17,10 @@ use super::{
     Iteration, Line, Policy, PreStep, Until,
     extrapolation::{Cubic, through},
     failures::{CouplingError, Divergence, Step},
+    gaps::Gap,
     outside::{Begun, Inputs},
     parallel_embedded::Node,
+    record::Record,
     reduced::STEP,
     redundant::{disagree, redundant},
     trial::{Outputs, Progress, Saved, Told, Trial},
@@ -95,6 +97,9 @@ pub(super) struct Plan {
     pub(super) begun: Option<Begun>,
     /// The last exchanges, the latest first, as far as an estimate needs them.
     pub(super) past: Vec<Node>,
+    record: Record,
+    /// Gaps of bonds.
+    gaps: Vec<Gap>,
 }
 
 /// The distance that a member may have from its trial, relative to 1 + |y|: only the rounding of
@@ -143,6 +148,8 @@ impl Rehearsal {
             past: Vec::new(),
             begun: None,
             rehearse,
+            record: Record::default(),
+            gaps: outputs.pairs.iter().cloned().map(Gap::new).collect(),
         };
         Ok(Self { trial, plan })
     }
@@ -200,6 +207,7 @@ impl Rehearsal {
                 continue;
             }
             self.plan.policy.pace.next(now, Some(ratio));
+            self.plan.record.stands(ratio);
             return self.accept(told, exchanges);
         }
     }
@@ -233,10 +241,40 @@ impl Rehearsal {
 
     fn accept(&mut self, told: Vec<Told>, exchanges: u64) -> Step<()> {
         self.plan.steps += self.trial.now.exchanges - exchanges;
+        self.look();
         self.note(&told);
         self.plan.agenda.extend(told);
         self.plan.planned = self.trial.tick();
         Ok(())
+    }
+
+    /// Looks at the signals at the end of a step that stands.
+    fn look(&mut self) {
+        let ends = self.trial.ends();
+        self.plan.record.saw(ends.iter().copied());
+        let step = self.plan.policy.pace.step();
+        for gap in &mut self.plan.gaps {
+            let Some((name, gap)) = gap.look(&ends) else { continue };
+            let step = self.plan.timer.resolution().format(step);
+            self.plan.remark.get_or_insert_with(|| {
+                format!(
+                    "the bond does not hold: `{name}` is {gap:e} at the end of a macro step, after several that left \
+                     it above a tenth of all that its units have moved; one of them answers within the `step` of {step} s: \
+                     take a shorter one"
+                )
+            });
+        }
+    }
+
+    /// The tolerance to which signals are exchanged.
+    fn aim(&self) -> Option<f64> {
+        let iterates = self.plan.rehearse.iteration.as_ref().map(|iteration| iteration.until);
+        let near = match iterates {
+            Some(Until::Converged(near, _)) => Some(near),
+            _ => None,
+        };
+        let tolerance = self.plan.policy.pace.tolerance();
+        tolerance.into_iter().chain(near).reduce(f64::max)
     }
 
     pub(super) fn leg(&mut self, until: i64) -> Step<Vec<Told>> {
@@ -542,10 +580,12 @@ impl Atomic<Value> for Rehearsal {
         self.go_on(outside, fx);
     }
     fn statistics(&self) -> Vec<(&'static str, u64)> {
-        vec![
+        let mut all = vec![
             ("macro_steps", self.plan.steps),
             ("corrections", self.plan.corrections),
             ("refused_macro_steps", self.plan.refused),
-        ]
+        ];
+        all.extend(self.plan.record.statistics(self.aim()));
+        all
     }
 }

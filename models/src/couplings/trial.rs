@@ -52,6 +52,9 @@ pub(super) struct Progress {
     pub jumped: Option<i64>,
     /// Cycles since the last exchange.
     cycles: usize,
+    /// Tick at which something came from outside last, and how many micro-steps before it were the outside's alone: at
+    /// that tick members are so many ahead.
+    ahead: (i64, u32),
 }
 
 /// Most cycles between two exchanges, for each signal: a trial that makes no headway cannot be halted.
@@ -64,6 +67,21 @@ pub struct Outputs {
     pub signals: Vec<(String, u16)>,
     /// The other signals: the error of a step counts in them, too.
     pub others: Vec<(String, u16)>,
+    /// Pairs of signals that bonds hold equal, with the names of their gaps.
+    pub pairs: Vec<(String, [u16; 2])>,
+}
+
+impl Progress {
+    /// How many micro-steps of members at a tick were the outside's alone.
+    fn outside_alone(&self, tick: i64) -> u32 {
+        if self.ahead.0 == tick { self.ahead.1 } else { 0 }
+    }
+}
+
+/// The first micro-step of a tick in which nothing has happened yet.
+fn next_micro(units: &Simulation<Value>, tick: i64) -> u32 {
+    let now = units.now();
+    if units.has_run() && now.ticks == tick { now.micro + 1 } else { 0 }
 }
 
 /// A state to come back to.
@@ -108,6 +126,7 @@ impl Trial {
             outside: false,
             jumped: None,
             cycles: 0,
+            ahead: (NEVER, 0),
         };
         Ok(Self { units, sources, others, names, near: 0.0, now })
     }
@@ -126,12 +145,10 @@ impl Trial {
         Ok(())
     }
 
-    /// The first micro-step of the present tick in which nothing has happened yet.
+    /// The first micro-step of the present tick in which nothing has happened yet, as members count.
     pub(super) fn micro(&self) -> u32 {
-        self.units.read(|units| {
-            let now = units.now();
-            if units.has_run() && now.ticks == self.tick() { now.micro + 1 } else { 0 }
-        })
+        let next = self.units.read(|units| next_micro(units, self.tick()));
+        next + self.now.outside_alone(self.tick())
     }
 
     /// An exchange at the present tick: notes what all signals are.
@@ -229,12 +246,17 @@ impl Trial {
 
     /// Lets the units go on to tick and micro-step `at`, where they are given inputs from outside.
     pub(super) fn give(&mut self, at: (i64, u32), inputs: Inputs) -> Step<()> {
-        let Progress { timer, lines, outside, jumped, .. } = &mut self.now;
+        let before = self.now.outside_alone(at.0);
+        let Progress { timer, lines, outside, jumped, ahead, .. } = &mut self.now;
         *outside = true;
         let mut inputs = Some(inputs);
         self.units.write(|units| {
             while let Some(given) = inputs.take() {
-                let next = units.next_within(at.0)?.filter(|tag| (tag.ticks, tag.micro) < at);
+                let of_members = |tick: i64, micro: u32| {
+                    (tick, if tick == at.0 { micro + before } else { micro })
+                };
+                let next = units.next_within(at.0)?;
+                let next = next.filter(|tag| of_members(tag.ticks, tag.micro) < at);
                 let tick = next.map_or(at.0, |tag| tag.ticks);
                 timer.pass(Duration::between(timer.now(), tick));
                 for (port, value) in units.emit(tick)? {
@@ -247,7 +269,10 @@ impl Trial {
                         units.commit(tick, Vec::new())?;
                         inputs = Some(given);
                     }
-                    None => drop(units.commit(tick, given)?),
+                    None => {
+                        *ahead = (at.0, at.1.saturating_sub(next_micro(units, at.0)));
+                        units.commit(tick, given)?;
+                    }
                 }
             }
             Ok(())

@@ -152,7 +152,15 @@ impl<'a> Probe<'a> {
         (self.taken..self.sizes.len()).any(|f| {
             self.passing(f).is_some()
                 || passes_unseen(&self.series[f], self.sizes[f], self.values(f))
+                    && !self.is_rounding(f)
         })
+    }
+
+    /// Whether guide `f` is zero but for rounding on the whole part. A difference of signals that touches zero has the
+    /// rounding of the signals, however small it is itself.
+    fn is_rounding(&mut self, f: usize) -> bool {
+        let bound = self.bound(f);
+        self.values(f).all(|z| z.abs() <= bound)
     }
 
     fn values(&self, f: usize) -> impl Iterator<Item = f64> + Clone {
@@ -191,10 +199,7 @@ impl<'a> Probe<'a> {
 
     /// Whether a guide is zero but for rounding on the whole part: functions switch at random there.
     fn hovers(&mut self) -> bool {
-        (self.taken..self.sizes.len()).any(|f| {
-            let bound = self.bound(f);
-            self.values(f).all(|z| z.abs() <= bound)
-        })
+        (self.taken..self.sizes.len()).any(|f| self.is_rounding(f))
     }
 
     /// Whether the polynomials hold at two more places.
@@ -490,6 +495,30 @@ mod tests {
         };
         cut((1, 0), (0.0, &mut Cuts::default()), &mut balance, &mut |_, _, _| count += 1);
         assert!(count <= 4, "{count}");
+    }
+
+    /// The distance of two large signals that are told apart by rounding alone where they part.
+    struct Parting;
+
+    impl Curves for Parting {
+        fn values(&mut self, t: f64, row: &mut [f64]) {
+            let z = (10.0 + 0.05 * t * t) - 10.0f64.next_down();
+            row.copy_from_slice(&[z.abs(), z]);
+        }
+        fn roundings(&mut self, _: f64, row: &mut [f64]) {
+            row.fill(40.0 * f64::EPSILON);
+        }
+    }
+
+    /// A guide that touches zero with slope zero has no place there at which functions switch.
+    #[test]
+    fn guides_that_touch_zero_are_left() {
+        let (mut cuts, mut count, mut most) = (Cuts::default(), 0, 0.0f64);
+        cut((1, 1), (0.0, &mut cuts), &mut Parting, &mut |_, _, c| {
+            count += 1;
+            most = most.max(poly::eval(c, 1.0));
+        });
+        assert!(count < 60 && !cuts.is_coarse() && (most - 0.05).abs() < 1e-12, "{count}, {most}");
     }
 
     fn largest_error(f: impl Fn(f64) -> f64 + Copy) -> (usize, f64) {

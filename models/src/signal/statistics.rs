@@ -24,6 +24,12 @@ pub struct UnitStatistics {
     pub corrections: u64,
     /// Macro steps that were refused for their error, and repeated with a shorter one.
     pub refused_macro_steps: u64,
+    /// Macro steps that stand with an error of more than ten times their tolerance.
+    pub missed_macro_steps: u64,
+    /// The largest such error, in tolerances: no count, and no sum over units.
+    pub largest_miss: u64,
+    /// Couplings whose signals all stayed far below the size for which their tolerance is meant.
+    pub faint_couplings: u64,
     /// Accepted steps of the method.
     pub steps: u64,
     /// Steps that the error control refused.
@@ -62,6 +68,9 @@ impl UnitStatistics {
             ("macro_steps", self.macro_steps),
             ("corrections", self.corrections),
             ("refused_macro_steps", self.refused_macro_steps),
+            ("missed_macro_steps", self.missed_macro_steps),
+            ("largest_miss", self.largest_miss),
+            ("faint_couplings", self.faint_couplings),
             ("steps", self.steps),
             ("rejected_steps", self.rejected_steps),
             ("evaluations", self.evaluations),
@@ -83,6 +92,9 @@ impl UnitStatistics {
             macro_steps: sum("macro_steps"),
             corrections: sum("corrections"),
             refused_macro_steps: sum("refused_macro_steps"),
+            missed_macro_steps: sum("missed_macro_steps"),
+            largest_miss: sum("largest_miss"),
+            faint_couplings: sum("faint_couplings"),
             steps: sum("steps"),
             rejected_steps: sum("rejected_steps"),
             evaluations: sum("evaluations"),

@@ -39,7 +39,11 @@ fn text(found: &compare::Comparison) -> String {
         Some(p) => format!("the runs part at {} s, micro-step {}: {}\n", p.time, p.micro, p.place),
         None => "nothing that is recorded tells where the runs part\n".to_owned(),
     };
-    let number = |x: Option<f64>| x.map_or_else(|| "never".to_owned(), |x| format!("{x:.9}"));
+    let number = |x: Option<f64>| match x {
+        None => "never".to_owned(),
+        Some(x) if x != 0.0 && x.abs() < 1e-6 => format!("{x:.9e}"),
+        Some(x) => format!("{x:.9}"),
+    };
     let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
     if !found.results.is_empty() {
         let mut rows = vec![row(["result", "first", "second", "difference"])];

@@ -6,7 +6,7 @@ use super::{
 use clap::Subcommand;
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use superdense_adapters::fmi::report;
+use superdense_adapters::fmi::report::{self, Verdict};
 
 /// Commands about one FMU.
 #[derive(Debug, Subcommand)]
@@ -33,12 +33,15 @@ pub(super) fn fmu(console: &Console, command: &FmuCommand) -> Done {
             Ok(())
         }
         FmuCommand::Check { file } => {
-            let problems = report::check(file).map_err(|why| failed(file, why))?;
+            let Verdict { problems, remarks } =
+                report::check(file).map_err(|why| failed(file, why))?;
             if !problems.is_empty() {
                 return Err(failed(file, problems.join("; ")));
             }
-            let text = format!("{}: ok\n", file.display());
-            console.say(&text, || json!({ "command": "fmu check", "status": "ok" }));
+            let notes: String = remarks.iter().map(|why| format!("note: {why}\n")).collect();
+            let text = format!("{}: ok\n{notes}", file.display());
+            console
+                .say(&text, || json!({ "command": "fmu check", "status": "ok", "notes": remarks }));
             Ok(())
         }
     }

@@ -8,8 +8,8 @@ use crate::{
     output::directory,
     run::pulse::Pulse,
     study::{
-        ANSWERS, Conducted, Home, Limits, Piece, RESULTS, Runner, STORE, ScenarioRunner, Sets,
-        Study, StudyError,
+        ANSWERS, Conducted, Home, Limits, Lost, Piece, RESULTS, Runner, STORE, ScenarioRunner,
+        Sets, Study, StudyError,
         answer::{self, Answer},
         ask::Kind,
         conduct::Progress,
@@ -239,7 +239,10 @@ fn dry_run(console: &Console, study: &Study, runner: &ScenarioRunner, workers: u
     let failed = |why: String| Stop::usage(format!("the trial failed: {why}"));
     let (_, plan) = runner.plan(&Sets::new(), None).map_err(failed)?;
     let ran = runner.run(plan, &Pulse::default());
-    ran.map_err(|lost| failed(format!("{lost:?}")))?;
+    ran.map_err(|lost| match lost {
+        Lost::Failed(why) => failed(why),
+        Lost::Interrupted => failed("it was interrupted".to_owned()),
+    })?;
     let seconds = began.elapsed().as_secs_f64();
     let all = |at: usize| counts.iter().map(|(_, c)| c[at]).sum::<f64>();
     let (least, most) = (all(0), all(1));

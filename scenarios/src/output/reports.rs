@@ -49,6 +49,9 @@ pub struct Summary {
     /// Macro steps that were refused for their error.
     #[serde(skip_serializing_if = "is_zero")]
     pub refused_macro_steps: u64,
+    /// Macro steps that stand with an error far beyond their tolerance.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub missed_macro_steps: u64,
     /// Accepted steps of continuous units.
     pub steps: u64,
     /// Refused steps of continuous units.

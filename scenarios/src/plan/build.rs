@@ -3,7 +3,7 @@ use super::{
     UnitInfo,
     evaluate::Evaluator,
     session::Session,
-    tree::{Body, End, Group, GroupPort, Tree, dotted, member_name},
+    tree::{Body, End, Group, GroupPort, Tree, Wire, dotted, member_name},
     turns::Turns,
 };
 use crate::{diagnostics::Mistake, result::Results};
@@ -327,7 +327,27 @@ impl<'a> Builder<'a> {
             let each = reals.map(|(_, port)| (path.to_owned(), port));
             others.extend(each.filter(|other| !signals.contains(other)));
         }
-        Outputs { signals, others }
+        Outputs { signals, others, pairs: self.pairs(group, master) }
+    }
+
+    /// The signals from a group's `master` to its coordinators that bonds hold equal, with the names of their gaps.
+    fn pairs(&self, group: u32, master: u32) -> Vec<(String, [u16; 2])> {
+        let g = &self.tree.groups[group as usize];
+        let pair = |(name, gap): (String, End)| {
+            let port = self.tree.port(g.body(gap), false, gap.port);
+            let number = port.name.strip_prefix("whole")?;
+            let input = |port: u16| self.tree.port(g.body(gap), true, port).name.clone();
+            let own = |w: &&Wire| w.from.child == master && w.to.child == gap.child;
+            // The first of them is the one from which all gaps are measured.
+            let told: Vec<(String, u16)> =
+                g.wires.iter().filter(own).map(|w| (input(w.to.port), w.from.port)).collect();
+            let number_of = |name: &str| name.strip_prefix('x')?.parse::<u32>().ok();
+            let first =
+                told.iter().filter_map(|(name, port)| Some((number_of(name)?, *port))).min()?;
+            let other = told.iter().find(|(name, _)| name.strip_prefix('x') == Some(number))?;
+            Some((name, [first.1, other.1]))
+        };
+        self.tree.bonds.of_group(group).filter_map(pair).collect()
     }
 
     fn unit(

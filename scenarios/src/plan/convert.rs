@@ -262,7 +262,10 @@ fn file(name: &str, node: &Node, what: &str, session: &Session) -> Option<String
     let folder = session.sources.folder(node.span.start);
     if !folder.join(name).is_file() {
         let message = format!("{what}: there is no file `{name}`");
-        let help = "the path is relative to the scenario file";
+        let help = match session.sources.line(node.span.start).0 {
+            "--set" => "a path in `--set` is relative to the working folder",
+            _ => "the path is relative to the scenario file",
+        };
         session.report(Mistake::new("missing-file", &node.span, message).help(help));
         return None;
     }

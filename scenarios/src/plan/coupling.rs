@@ -9,7 +9,7 @@ use super::{
     order,
     selector::{self, Piece},
     session::Session,
-    tree::{Body, Child, End, Group, Tree, Unit, Wire, join},
+    tree::{Body, Child, End, Group, Tree, Unit, Wire, dotted, join},
 };
 use crate::{
     diagnostics::Mistake,
@@ -121,7 +121,7 @@ pub(super) fn couple(tree: &mut Tree, group: u32, session: &Session) {
     if shares_power(g, (tree, session), &params, &lines, is_coupled) {
         return;
     }
-    warn_of_loose_power(g, (tree, group, session), &params, &lines);
+    warn_of_loose_signals(g, (tree, group, session), &params, &lines);
     if refuses_links(g, (tree, session), coupling, &params, &units) {
         return;
     }
@@ -282,6 +282,17 @@ const TIGHT: f64 = 1e-9;
 const LATE_LINKS: &str = "shared events ([[link]]) of steps that are repeated may come late by a part of a step, or keep \
                           the step from converging: compare with a run without `iterate`, or with a shorter `step`";
 
+/// Warns of sources that send what they do less exactly than policies need.
+fn warn_of_loose_signals(
+    g: &Group,
+    around: (&Tree, u32, &Session),
+    params: &Params,
+    lines: &Lines,
+) {
+    warn_of_loose_power(g, around, params, lines);
+    warn_of_loose_sources(around, params, lines);
+}
+
 /// Warns of sources of `power` that send what they do less exactly than the balance counts.
 fn warn_of_loose_power(
     g: &Group,
@@ -294,12 +305,8 @@ fn warn_of_loose_power(
         let Param::Text(text) = &name.value else { continue };
         let found = lines.keys().find(|(end, _)| signal(g, tree, *end) == *text);
         let Some((unit, _)) = found.and_then(|(end, _)| tree.origin(group, *end)) else { continue };
-        let unit = &tree.units[unit as usize];
-        let Some(Param::Real(tolerance)) = unit.params.get("exchange_tolerance").map(|p| &p.value)
-        else {
-            continue;
-        };
-        if *tolerance > TIGHT {
+        let Some(tolerance) = sent_within(tree, unit) else { continue };
+        if tolerance > TIGHT {
             let message = format!(
                 "the balance of power is as exact as `{}` sends what it does, to {tolerance}: for one that is \
                  exact to rounding give the unit exchange_tolerance = 1e-12",
@@ -307,6 +314,41 @@ fn warn_of_loose_power(
             );
             session.warn(&name.span, &message);
         }
+    }
+}
+
+/// How exactly a unit sends what it does.
+fn sent_within(tree: &Tree, unit: u32) -> Option<f64> {
+    match tree.units[unit as usize].params.get("exchange_tolerance").map(|p| &p.value) {
+        Some(Param::Real(tolerance)) => Some(*tolerance),
+        _ => None,
+    }
+}
+
+/// Warns of sources that send what they do less exactly than the errors that an adaptive macro step is to see.
+fn warn_of_loose_sources(
+    (tree, group, session): (&Tree, u32, &Session),
+    params: &Params,
+    lines: &Lines,
+) {
+    let Some(tolerance) = params.get("tolerance") else { return };
+    let Param::Real(aim) = tolerance.value else { return };
+    let sources: BTreeSet<u32> =
+        lines.keys().filter_map(|(end, _)| Some(tree.origin(group, *end)?.0)).collect();
+    let loose = |unit: &u32| !tree.units[*unit as usize].hidden;
+    let all =
+        sources.into_iter().filter(loose).filter_map(|unit| Some((unit, sent_within(tree, unit)?)));
+    let Some((unit, sent)) = all.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))) else {
+        return;
+    };
+    if aim <= sent {
+        let message = format!(
+            "`{}` sends what it does to {sent}, and the macro step is to follow errors of {aim}: it follows those of what is \
+             sent, down to steps that are far too short; give the units exchange_tolerance = {:.0e} or less",
+            dotted(&tree.units[unit as usize].path),
+            aim / 100.0
+        );
+        session.warn(&tolerance.span, &message);
     }
 }
 

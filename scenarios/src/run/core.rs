@@ -41,17 +41,41 @@ const PAUSE: &str = "\0pause";
 const BRISK: Duration = Duration::from_millis(100);
 
 /// A count of a unit that may make results wrong, and how.
-type Doubt = (fn(&UnitStatistics) -> u64, &'static str);
-const DOUBTS: [Doubt; 2] = [
+type Doubt = (fn(&UnitStatistics) -> u64, fn(&UnitStatistics) -> String);
+const DOUBTS: [Doubt; 4] = [
     (
         |counts| counts.coarse_outputs,
-        "an output stayed below a thousand times the `exchange_tolerance`, by which its receivers may hear it wrong: \
-         give the unit a narrower one",
+        |_| {
+            "an output stayed below a thousand times the `exchange_tolerance`, by which its receivers may hear it wrong: \
+             give the unit a narrower one"
+                .to_owned()
+        },
     ),
     (
         |counts| counts.lost_states,
-        "a state swung to and fro within its quantum and was no larger than that, by which what is nonlinear in it \
-         may be wrong: give a smaller `dq_min` (under the method auto `absolute_tolerance`), or the method rodas",
+        |_| {
+            "a state swung to and fro within its quantum and was no larger than that, by which what is nonlinear in it \
+             may be wrong: give a smaller `dq_min` (under the method auto `absolute_tolerance`), or the method rodas"
+                .to_owned()
+        },
+    ),
+    (
+        |counts| counts.missed_macro_steps,
+        |counts| {
+            format!(
+                "{} of {} macro steps stand with an error of more than ten times the `tolerance`, the worst of {} times as \
+                 much; correction = \"pessimistic\" repeats such steps with shorter ones, down to `min_step`",
+                counts.missed_macro_steps, counts.macro_steps, counts.largest_miss
+            )
+        },
+    ),
+    (
+        |counts| counts.faint_couplings,
+        |_| {
+            "all signals stayed below a thousand times the `tolerance` of the coupling or of its `iterate`, which counts \
+             times 1 + |y|, so that it says little of them: give a smaller one"
+                .to_owned()
+        },
     ),
 ];
 
@@ -370,8 +394,9 @@ impl Run {
         let kind = slowest.and_then(|kind| self.stopwatch.name(kind, &self.sim, &self.plan.units));
         let most = kind
             .map_or(String::new(), |kind| format!("; units of kind {kind} took most of the time"));
+        let places = if late < 0.1 { 6 } else { 3 };
         Err(Failure::Late(format!(
-            "at {} s the run was {late:.3} s late, and {} s are allowed{most}. Make these units cheaper, lower the speed of \
+            "at {} s the run was {late:.places$} s late, and {} s are allowed{most}. Make these units cheaper, lower the speed of \
              --real-time, allow more by --late, or choose --overrun catch-up or slip",
             self.plan.resolution.format(tick),
             pacer.how.late,
@@ -431,17 +456,18 @@ impl Run {
     fn doubts(&self) -> Vec<String> {
         let units = || self.plan.units.iter().filter(|u| u.continuous).map(|u| &*u.path);
         let doubt = |(counted, why): Doubt| {
-            let is_one = |path: &&str| {
+            let counts_of = |path: &'_ str| {
                 let counts = self.sim.statistics_of(path).unwrap_or_default();
-                counted(&UnitStatistics::from_sums(&counts)) > 0
+                UnitStatistics::from_sums(&counts)
             };
-            let mut found = units().filter(is_one);
-            let first = found.next()?;
+            let counts = units().map(|path| (path, counts_of(path)));
+            let mut found = counts.filter(|(_, counts)| counted(counts) > 0);
+            let (first, counts) = found.next()?;
             let more = match found.count() {
                 0 => String::new(),
                 n => format!(" ({n} more units)"),
             };
-            Some(format!("{first}{more}: {why}"))
+            Some(format!("{first}{more}: {}", why(&counts)))
         };
         DOUBTS.into_iter().filter_map(doubt).collect()
     }
@@ -488,6 +514,7 @@ impl Run {
             macro_steps: units.macro_steps,
             corrections: units.corrections,
             refused_macro_steps: units.refused_macro_steps,
+            missed_macro_steps: units.missed_macro_steps,
             steps: units.steps,
             rejected_steps: units.rejected_steps,
             cut_steps: units.cut_steps,

@@ -106,10 +106,11 @@ impl Writer<'_> {
         };
         let example = "write `for` as \"i in 1..=n\"";
         let range = each.split_once(" in ").and_then(|(name, range)| {
-            let (from, to) = range.split_once("..=")?;
-            Some((name.trim(), from, to))
+            let (from, to) = range.split_once("..")?;
+            let (to, last) = to.strip_prefix('=').map_or((to, -1), |to| (to, 0));
+            Some((name.trim(), from, to, last))
         });
-        let Some((name, from, to)) = range else {
+        let Some((name, from, to, last)) = range else {
             return self.refuse(format!("`{each}` is no range"), example);
         };
         let whole = |text: &str| {
@@ -119,7 +120,7 @@ impl Writer<'_> {
                 false => self.refuse(format!("`{each}`: {x} is no whole number"), example),
             }
         };
-        for k in whole(from)?..=whole(to)? {
+        for k in whole(from)?..=whole(to)? + last {
             let scope = scope.with(name, k as f64);
             // Of each index: a condition may name it.
             let holds = match &case.when {

@@ -385,3 +385,41 @@ fn templates_give_bonds_out() {
     let told = command(&dir, "check s.toml").output().unwrap();
     assert!(told.stderr.is_empty(), "{}", String::from_utf8_lossy(&told.stderr));
 }
+
+/// A light, stiff unit answers within the macro step: the gap that its condition should close grows, which a note tells.
+#[test]
+fn gaps_that_do_not_close_are_told() {
+    let dir = folder("bonds-light");
+    let text = r#"
+stop = "2 s"
+connections = ["left.f = right.f"]
+[parameters]
+H = 0.05
+m = 1e-4
+[coupling]
+step = "H"
+iterate = {}
+[unit.left]
+kind = "equations"
+inputs = { F = 0 }
+states = { x = 1, v = 0 }
+derivatives = { x = "v", v = "-3*x + F" }
+outputs = { x = "x", v = "v" }
+bond.f = { effort = "F", flow = "v", displacement = "x" }
+[unit.right]
+kind = "equations"
+inputs = { F = 0 }
+states = { x = 1, v = 0 }
+derivatives = { x = "v", v = "(F - x)/m" }
+outputs = { x = "x", v = "v" }
+bond.f = { effort = "F", flow = "v", displacement = "x" }
+"#;
+    std::fs::write(dir.join("light.toml"), text).unwrap();
+    for (set, told) in [("H=0.05", true), ("H=0.01", false), ("m=0.5", false)] {
+        good(&dir, &format!("run light.toml --quiet --force --out run --set {set}"));
+        let summary = json(&read(&dir.join("run"), "summary.json"));
+        let notes = summary["notes"].to_string();
+        let words = "the bond does not hold: `right.f.displacement_gap` is";
+        assert_eq!(notes.contains(words), told, "{set}: {notes}");
+    }
+}

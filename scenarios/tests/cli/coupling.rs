@@ -326,3 +326,75 @@ fn tolerances_beyond_a_signal_are_told() {
         assert_eq!(notes.contains("a (1 more units): an output stayed below"), told, "{notes}");
     }
 }
+
+/// Two masses on a spring, of a size that can be set, and a hit that ends steps far from their tolerance.
+const SIZED: &str = r#"
+stop = "5 s"
+connections = ["a.x -> b.xa", "b.x -> a.xb"]
+[parameters]
+s = 1.0
+[coupling]
+step = 0.05
+extrapolation = 2
+tolerance = 1e-5
+estimate = "doubling"
+[unit.a]
+kind = "equations"
+states = { x = "s", v = 0 }
+inputs = { xb = 0 }
+derivatives = { x = "v", v = "-4*x - 0.2*v + 3*(xb - x)" }
+outputs = { x = "x" }
+exchange_tolerance = "1e-9*s"
+absolute_tolerance = "1e-9*s"
+[[unit.a.event]]
+name = "hit"
+when = "x <= -0.1*s and v < 0"
+reset = { v = "-v", x = "x + s" }
+[unit.b]
+kind = "equations"
+states = { x = 0, v = 0 }
+inputs = { xa = "s" }
+derivatives = { x = "v", v = "(3*(xa - x) - x)/2" }
+outputs = { x = "x" }
+exchange_tolerance = "1e-9*s"
+absolute_tolerance = "1e-9*s"
+"#;
+
+/// Steps that stand although their error is far beyond the tolerance are counted and told, and so is a tolerance that is
+/// no smaller than all signals.
+#[test]
+fn tolerances_that_say_nothing_are_told() {
+    let dir = super::folder("coupling-tolerances");
+    std::fs::write(dir.join("sized.toml"), SIZED).unwrap();
+    let notes = |set: &str| {
+        super::good(&dir, &format!("run sized.toml --quiet --force --out run {set}"));
+        let summary = super::json(&super::read(&dir.join("run"), "summary.json"));
+        (summary["notes"].to_string(), summary["missed_macro_steps"].as_u64().unwrap_or(0))
+    };
+    let (stands, small) =
+        ("macro steps stand with an error", "times the `tolerance` of the coupling");
+    let (told, missed) = notes("");
+    assert!(told.contains(stands) && !told.contains(small) && missed > 0, "{told}");
+    let (told, missed) = notes("--set coupling.correction=\"pessimistic\" --set unit.a.event=[]");
+    assert!(told == "null" && missed == 0, "{told}");
+    let (told, _) = notes("--set s=1e-9 --set unit.a.event=[]");
+    assert!(told.contains(small), "{told}");
+    let (told, _) = notes("--set s=1e-9 --set coupling.tolerance=1e-14 --set unit.a.event=[]");
+    assert!(!told.contains(small), "{told}");
+}
+
+/// What units send is off by their `exchange_tolerance`, which an adaptive macro step cannot tell from its own error.
+#[test]
+fn tolerances_below_what_is_sent_are_told() {
+    let dir = super::folder("coupling-loose");
+    std::fs::write(dir.join("sized.toml"), SIZED).unwrap();
+    let check = |set: &str| {
+        let output = super::superdense(&dir, &format!("check sized.toml {set}"));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let told = check("");
+    assert!(!told.contains("sends what it does"), "{told}");
+    let told = check("--set coupling.tolerance=1e-9");
+    let words = "`a` sends what it does to 0.000000001, and the macro step is to follow errors of 0.000000001";
+    assert!(told.contains(words) && told.contains("exchange_tolerance = 1e-11"), "{told}");
+}

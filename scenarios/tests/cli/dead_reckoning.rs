@@ -81,3 +81,27 @@ fn mistakes_have_remedies() {
         assert!(output.status.code() == Some(2) && message.contains(why), "{line}: {message}");
     }
 }
+
+/// After each update the model and the signal part with slope zero, as far as rounding lets them: a result that switches
+/// there is exact, and no note says otherwise.
+#[test]
+fn distances_that_touch_zero_are_exact() {
+    let dir = folder("dead-reckoning-distances");
+    let text = r#"
+stop = "20 s"
+connections = ["src.x -> r.u via dead_reckoning(0.05)"]
+[unit.src]
+kind = "equations"
+outputs = { x = "0.5*t + sin(t)" }
+[unit.r]
+kind = "gain"
+gain = 1
+[result]
+off = "max(abs(src.x - r.y))"
+"#;
+    fs::write(dir.join("vehicle.toml"), text).unwrap();
+    good(&dir, "run vehicle.toml --quiet --out run");
+    let summary = json(&read(&dir.join("run"), "summary.json"));
+    let off = summary["results"]["off"].as_f64().unwrap();
+    assert!((off - 0.05).abs() < 1e-6 && summary["notes"].is_null(), "{summary}");
+}

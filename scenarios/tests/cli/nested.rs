@@ -1,5 +1,5 @@
 //! Groups that repeat their macro steps and hear from outside: what comes in ends the step.
-use super::{assert_equal_results, folder, good, library::number, read};
+use super::{assert_equal_results, folder, good, json, library::number, read};
 use std::path::{Path, PathBuf};
 
 /// Two masses in a group, and outside a third that bounces, so that what it tells the group jumps, and a
@@ -125,6 +125,67 @@ fn repeated_steps_within_repeated_steps() {
     };
     let (long, short) = (error("0.1", "0.05"), error("0.025", "0.0125"));
     assert!(long < 1e-2 && short < 0.1 * long, "{long}, {short}");
+}
+
+/// A group of two units that repeats steps of 10 ms, in one that repeats steps into which these do not go.
+const FINER: &str = r#"
+stop = "1 s"
+connections = ["a.x -> sub.xa", "sub.f -> a.f"]
+[coupling]
+step = "100 ms"
+extrapolation = 2
+iterate = {}
+[unit.a]
+kind = "equations"
+inputs = { f = 0 }
+states = { x = 1, v = 0 }
+derivatives = { x = "v", v = "-x + f" }
+outputs = { x = "x" }
+[unit.sub]
+template = "two"
+[template.two]
+inputs = { xa = "b.xa" }
+outputs = { f = "b.f" }
+connections = ["b.x -> c.xb", "c.x -> b.xc"]
+[template.two.coupling]
+step = "10 ms"
+extrapolation = 2
+iterate = {}
+[template.two.unit.b]
+kind = "equations"
+inputs = { xa = 1, xc = 0 }
+states = { x = 0, v = 0 }
+derivatives = { x = "v", v = "2*(xa - x) + 3*(xc - x)" }
+outputs = { x = "x", f = "2*(x - xa)" }
+[template.two.unit.c]
+kind = "equations"
+inputs = { xb = 0 }
+states = { x = 0, v = 0 }
+derivatives = { x = "v", v = "3*(xb - x) - 0.1*v" }
+outputs = { x = "x" }
+[result]
+x = "final(sub.c.x)"
+"#;
+
+/// What comes into a group comes at some micro-step, and its units answer one later; its trial counts as they do.
+#[test]
+fn inner_steps_need_not_go_into_outer_ones() {
+    let dir = folder("nested-finer");
+    std::fs::write(dir.join("finer.toml"), FINER).unwrap();
+    let x = |policy: &str| {
+        good(&dir, &format!("run finer.toml --quiet --force --out run {policy}"));
+        json(&read(&dir.join("run"), "summary.json"))["results"]["x"].as_f64().unwrap()
+    };
+    let exact = x("--set coupling.step=0.01");
+    for policy in [
+        "coupling.step=0.025",
+        "coupling.step=0.013 --set coupling.iterate={method=\"waveform\"}",
+        "coupling.step=0.025 --set coupling.iterate={method=\"waveform\"}",
+        "coupling.step=0.025 --set coupling.tolerance=1e-7 --set coupling.estimate=\"milne\"",
+    ] {
+        let found = x(&format!("--set {policy}"));
+        assert!((found - exact).abs() < 2e-5, "{policy}: {found} and {exact}");
+    }
 }
 
 /// `check` knows the group, its inputs, and its rings.

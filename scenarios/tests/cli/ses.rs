@@ -269,7 +269,7 @@ fn multi_aspects_have_as_many_parts_as_they_are_told() {
                     "parts": [leaf("cell", "gain", json!({ "gain": "=index/numRep" }))],
                     "couplings": [
                         { "if": "numRep > 0", "couplings": ["self.u -> cell_1.u", "cell_{numRep}.y -> self.y"] },
-                        { "for": "i in 1..=numRep - 1", "couplings": ["cell_{i}.y -> cell_{i + 1}.u"] },
+                        { "for": "i in 1..numRep", "couplings": ["cell_{i}.y -> cell_{i + 1}.u"] },
                     ],
                 }]},
                 leaf("end", "gain", json!({ "gain": 1 })),

@@ -108,6 +108,23 @@ fn what_cannot_be_analysed_is_refused() {
     }
 }
 
+/// Linear units under a policy that does not answer in proportion: the message names the policy.
+#[test]
+fn policies_that_are_not_linear_are_named() {
+    let dir = super::folder("stability-policies");
+    std::fs::write(dir.join("pair.toml"), PAIR).unwrap();
+    for (policy, name) in [
+        ("coupling.power=[[\"a.x\",\"b.x\"]]", "by `power` is not in proportion"),
+        ("coupling.tolerance=1e-3", "by `tolerance` is not in proportion"),
+    ] {
+        let output =
+            super::superdense(&dir, &format!("check pair.toml --set {policy} --stability H=0.1"));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(name), "{policy}: {said}");
+        assert!(!said.contains("linear unit"), "{said}");
+    }
+}
+
 /// A scenario that is linear only as long as a state is positive.
 #[test]
 fn other_signs_and_sizes_are_tried() {

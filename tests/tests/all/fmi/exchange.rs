@@ -442,8 +442,24 @@ fn alone() {
         assert!(text.contains(part), "{part}: {text}");
     }
     for name in ["bouncing.fmu", "bouncing2.fmu", "driven.fmu"] {
-        assert_eq!(report::check(&bench.0.join(name)), Ok(Vec::new()));
+        assert_eq!(report::check(&bench.0.join(name)), Ok(report::Verdict::default()));
     }
+}
+
+/// What an archive tells of its FMU is what a run finds: a binary of another name is none, and a tool that is needed
+/// may be there.
+#[test]
+fn verdicts_on_archives() {
+    let own = "modelIdentifier=\"driven\"";
+    let other = [(own, "modelIdentifier=\"other\"")];
+    let told = report::check(&Bench::new("named").fmu("driven", &other).0.join("driven.fmu"));
+    let problems = told.unwrap().problems;
+    let wanted = "other.so, which the modelIdentifier for model-exchange names; there is driven.so";
+    assert!(problems.iter().any(|p| p.contains(wanted)), "{problems:?}");
+    let tool = format!("{own} needsExecutionTool=\"true\"");
+    let bench = Bench::new("tool").fmu("driven", &[(own, &tool)]);
+    let told = report::check(&bench.0.join("driven.fmu")).unwrap();
+    assert_eq!((told.problems.len(), told.remarks.len()), (0, 1), "{told:?}");
 }
 
 /// Loop warnings know what an output depends on.
