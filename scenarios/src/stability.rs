@@ -290,7 +290,7 @@ impl Coupled {
         Ok(())
     }
 
-    /// What makes a scenario linear: to leave out policies that are not, or else other units.
+    /// The remedy that makes a scenario linear: to leave out policies that are not, or else other units.
     fn remedy(&self) -> String {
         let plan = load(&self.file, &self.sets, &Overrides::default());
         let policies = plan.iter().flat_map(|plan| &plan.couplings).flat_map(|m| &m.policies);

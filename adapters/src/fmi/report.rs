@@ -166,12 +166,12 @@ fn listed(words: &[String]) -> String {
     if words.is_empty() { "none".to_owned() } else { words.join(", ") }
 }
 
-/// What an archive alone tells about how its FMU will do here.
+/// The verdict on an FMU by its archive alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// What will not run here, and what breaks the standard.
+    /// Reasons why it will not run here, and breaches of the standard.
     pub problems: Vec<String>,
-    /// What may be missing here without being a problem of the FMU.
+    /// Things that may be missing here without being a problem of the FMU.
     pub remarks: Vec<String>,
 }
 

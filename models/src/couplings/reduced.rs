@@ -2,7 +2,7 @@
 //!
 //! Most signals are outputs y of units, whose residual G(Y) - Y has -1 on the diagonal. Conditions, as of bonds, have
 //! no such entry: an effort acts on them through the units only, by as much as the step is long, or by its square.
-//! What is left when the outputs are eliminated, the Schur complement, is the compliance of the units: whether
+//! The Schur complement, which is left when the outputs are eliminated, is the compliance of the units: whether
 //! conditions can be met, and whether two of them say the same, is seen in it, whatever its size.
 use nalgebra::{DMatrix, DVector};
 

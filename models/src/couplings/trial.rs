@@ -63,7 +63,7 @@ const CYCLES: usize = 20_000;
 /// The outputs of the units of a group, by path and port.
 #[derive(Debug, Clone, Default)]
 pub struct Outputs {
-    /// Those that pass through the master, in its order.
+    /// Outputs that pass through the master, in its order.
     pub signals: Vec<(String, u16)>,
     /// The other signals: the error of a step counts in them, too.
     pub others: Vec<(String, u16)>,

@@ -147,7 +147,7 @@ pub enum CaseError {
     UnknownColumn {
         /// Its name.
         found: String,
-        /// Those that there are.
+        /// The known ones.
         known: &'static [&'static str],
     },
     /// A column of a table of machines that is missing, or stands twice.

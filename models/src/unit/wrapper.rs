@@ -166,7 +166,7 @@ pub(super) struct Scratch {
     pub emitted: Vec<(u16, Value)>,
 }
 
-/// What can end a unit's run.
+/// The result of an action that can end a unit's run.
 pub(super) type Done<T = ()> = Result<T, Box<UnitError>>;
 
 impl<E: Equations, C: Core<E>> std::fmt::Debug for Unit<E, C> {

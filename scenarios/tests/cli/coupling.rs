@@ -383,7 +383,7 @@ fn tolerances_that_say_nothing_are_told() {
     assert!(!told.contains(small), "{told}");
 }
 
-/// What units send is off by their `exchange_tolerance`, which an adaptive macro step cannot tell from its own error.
+/// Signals are off by their `exchange_tolerance`, which an adaptive macro step cannot tell from its own error.
 #[test]
 fn tolerances_below_what_is_sent_are_told() {
     let dir = super::folder("coupling-loose");

@@ -167,7 +167,7 @@ outputs = { x = "x" }
 x = "final(sub.c.x)"
 "#;
 
-/// What comes into a group comes at some micro-step, and its units answer one later; its trial counts as they do.
+/// An input of a group comes at some micro-step, and its units answer one later; its trial counts as they do.
 #[test]
 fn inner_steps_need_not_go_into_outer_ones() {
     let dir = folder("nested-finer");
