@@ -345,7 +345,6 @@ impl Automatic {
                 continue;
             }
             let wins = rate <= BETTER * own;
-            let known = record.rate > 0.0;
             record.hopeful |= BEATEN * rate <= own;
             record.rate = rate;
             if wins && whole && record.tries < TRIES && mine.is_finite() {
@@ -353,13 +352,7 @@ impl Automatic {
                 record.due = *paid;
                 continue;
             }
-            if wins || known {
-                record.lose(*paid, heat.course.spent, rate / own);
-            } else {
-                // As after the first race: its steps were too dear for that.
-                record.due = *paid + EARLY * heat.course.spent;
-                record.again = record.due;
-            }
+            record.lose(*paid, heat.course.spent, rate / own);
             if wins && best.is_none_or(|(_, r)| rate < r) {
                 best = Some((k, rate));
             }
