@@ -93,6 +93,7 @@ impl Rehearsal {
         for (k, look) in (0i64..).zip(&mut looks) {
             self.trial.run(now + k * part, false)?;
             *look = self.trial.exactly();
+            look.extend(self.trial.other());
         }
         let jump = |l: &Line| l.heard_last().is_some_and(|s| s.flag == Flag::Jump);
         let jumps = self.trial.now.lines.iter().any(|l| l.since() > Some(now) && jump(l));

@@ -125,8 +125,11 @@ impl Rehearsal {
         let signals = policy.extrapolations.len();
         units.save().map_err(Box::new)?;
         let lines = policy.lines(|e| rehearse.estimate.looks_at(e));
+        // Nobody asks for the others where steps are fixed.
+        let others = policy.pace.tolerance().map_or(&[][..], |_| &outputs.others[..]);
+        let sources = [&outputs.signals[..], others];
         let mut trial =
-            Trial::new(units, policy.names.clone(), outputs, lines, timer.resolution())?;
+            Trial::new(units, policy.names.clone(), sources, lines, timer.resolution())?;
         if let Some(Iteration { until: Until::Converged(near, _), .. }) = rehearse.iteration {
             trial.near = near;
         }

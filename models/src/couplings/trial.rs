@@ -65,7 +65,7 @@ const CYCLES: usize = 20_000;
 pub struct Outputs {
     /// Outputs that pass through the master, in its order.
     pub signals: Vec<(String, u16)>,
-    /// The other signals: the error of a step counts in them, too.
+    /// The other signals, in which the error of a step counts, too, where there is a tolerance.
     pub others: Vec<(String, u16)>,
     /// Pairs of signals that bonds hold equal, with the names of their gaps.
     pub pairs: Vec<(String, [u16; 2])>,
@@ -104,18 +104,19 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    /// Of units, and the names of its signals with their sources.
+    /// Of units, and the names of its signals; their sources, and outputs beside them that count in errors, are known
+    /// by path and port.
     pub(super) fn new(
         units: Simulation<Value>,
         names: Vec<String>,
-        outputs: &Outputs,
+        [sources, others]: [&[(String, u16)]; 2],
         lines: Vec<Line>,
         resolution: Resolution,
     ) -> Step<Self> {
         let timer = Timer::due(NEVER, resolution);
         let source = |(path, port): &(String, u16)| Some((units.find(path)?, *port));
-        let sources = outputs.signals.iter().map(source).collect();
-        let others = outputs.others.iter().filter_map(source).collect();
+        let sources = sources.iter().map(source).collect();
+        let others = others.iter().filter_map(source).collect();
         let units = Nested::new(units)?;
         let now = Progress {
             timer,
@@ -371,7 +372,7 @@ impl Trial {
     }
 
     /// The outputs that do not pass through the master, where units know them between messages.
-    fn other(&self) -> Vec<f64> {
+    pub(super) fn other(&self) -> Vec<f64> {
         let at = self.tick();
         let value = |sim: &Simulation<Value>, &(unit, port): &(ModelKey, u16)| {
             sim.probe(unit, port, at).and_then(|v| v.as_real()).unwrap_or(0.0)
@@ -385,11 +386,10 @@ impl Trial {
         self.units.read(|units| units.probe(unit, port, self.tick()))?.as_real()
     }
 
-    /// The signals after all that happened, as the units know them, and the other outputs.
+    /// The signals after all that happened, as the units know them.
     pub(super) fn exactly(&self) -> Vec<f64> {
         let each = self.values().into_iter().enumerate();
-        let signals = each.map(|(port, y)| self.exact(port).unwrap_or(y));
-        signals.chain(self.other()).collect()
+        each.map(|(port, y)| self.exact(port).unwrap_or(y)).collect()
     }
 
     /// The signals after all that happened.
