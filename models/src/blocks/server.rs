@@ -9,7 +9,7 @@ use crate::{
     maths::random::{Distribution, RandomStream},
     signal::{
         Level, NEVER, Timer,
-        value::{Job, Segment, Value, each_in_order, only},
+        value::{Job, Segment, Value, each_in_order, refused},
     },
 };
 use serde::{Deserialize, Serialize};
@@ -135,9 +135,8 @@ impl Atomic<Value> for Station {
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         let classes = self.classes();
-        only::<Job>(bag, classes, |class| named("in", usize::from(class) + 1, classes.into()), fx);
-        for class in 0..self.classes() {
-            each_in_order(bag, InPort::<Job>::new(class), Job::clone, |&job| {
+        for class in 0..classes {
+            let other = each_in_order(bag, InPort::<Job>::new(class), Job::clone, |&job| {
                 if self.capacity.is_some_and(|most| self.present() >= most) {
                     self.lost.push(job);
                 } else if self.service.len() < self.servers {
@@ -148,6 +147,7 @@ impl Atomic<Value> for Station {
                     self.waiting += 1;
                 }
             });
+            refused::<Job>(other, || named("in", usize::from(class) + 1, classes.into()), fx);
         }
         self.count();
         // A router that chooses the shortest line counts what it sends until it hears of that.

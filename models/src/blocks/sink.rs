@@ -11,7 +11,7 @@ use crate::{
     },
     signal::{
         Level, Timer,
-        value::{Job, Segment, Value, each_in_order, only},
+        value::{Job, Segment, Value, each_in_order, refused},
     },
 };
 use serde::{Deserialize, Serialize};
@@ -99,8 +99,7 @@ impl Atomic<Value> for Statistics {
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         let (now, since) = (fx.now().ticks, fx.now().ticks - self.timer.now());
-        only::<Job>(bag, 1, |_| "in".into(), fx);
-        each_in_order(bag, Self::IN, Job::clone, |job| {
+        let other = each_in_order(bag, Self::IN, Job::clone, |job| {
             if job.created - since < self.warm_up {
                 return;
             }
@@ -110,6 +109,7 @@ impl Atomic<Value> for Statistics {
             };
             self.batches.push(self.timer.resolution().seconds(ticks));
         });
+        refused::<Job>(other, || "in".into(), fx);
         let count = self.batches.count();
         if count >= self.next {
             self.next = (count / self.every + 1).saturating_mul(self.every);

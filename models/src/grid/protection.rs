@@ -16,7 +16,7 @@ use crate::{
         params::{Reader, needed, with},
         ports::{event, happened, ports},
     },
-    signal::value::{Packet, Value, each_in_order, only},
+    signal::value::{Packet, Value, each_in_order, refused},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,8 +41,8 @@ fn heard(
     fx: &mut Effects<Value>,
 ) -> impl Iterator<Item = Packet> + use<> {
     let mut all = Vec::new();
-    only::<Packet>(bag, 1, |_| "in".into(), fx);
-    each_in_order(bag, PACKETS, Packet::key, |&packet| all.push(packet));
+    let other = each_in_order(bag, PACKETS, Packet::key, |&packet| all.push(packet));
+    refused::<Packet>(other, || "in".into(), fx);
     all.into_iter().filter(move |p| p.code == code)
 }
 

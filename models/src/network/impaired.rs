@@ -13,7 +13,7 @@ use crate::{
     maths::random::{Distribution, RandomStream},
     signal::{
         NEVER, Timer,
-        value::{Packet, Value, each_in_order, only},
+        value::{Packet, Value, each_in_order, refused},
     },
 };
 use serde::{Deserialize, Serialize};
@@ -306,13 +306,13 @@ impl Atomic<Value> for Impaired {
         if self.outages.hear(comes(Self::DOWN), comes(Self::UP)) {
             self.turn(fx);
         }
-        only::<Packet>(bag, 1, |_| "in".into(), fx);
-        each_in_order(bag, Self::IN, Packet::key, |&packet| {
+        let other = each_in_order(bag, Self::IN, Packet::key, |&packet| {
             self.take(packet);
             if self.board.is_time() {
                 self.board.tell(&self.values(now), now);
             }
         });
+        refused::<Packet>(other, || "in".into(), fx);
         self.transmitter.remark(self.timer.resolution(), fx);
         if self.watched {
             self.board.repeat(0);

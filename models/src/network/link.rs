@@ -15,7 +15,7 @@ use crate::{
     maths::random::RandomStream,
     signal::{
         NEVER, Timer,
-        value::{Packet, Value, each_in_order, only},
+        value::{Packet, Value, each_in_order, refused},
     },
 };
 use serde::{Deserialize, Serialize};
@@ -183,13 +183,13 @@ impl Atomic<Value> for Link {
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         let now = self.timer.now();
-        only::<Packet>(bag, 1, |_| "in".into(), fx);
-        each_in_order(bag, Self::IN, Packet::key, |&packet| {
+        let other = each_in_order(bag, Self::IN, Packet::key, |&packet| {
             self.take(packet);
             if self.board.is_time() {
                 self.tell(now);
             }
         });
+        refused::<Packet>(other, || "in".into(), fx);
         self.transmitter.remark(self.timer.resolution(), fx);
         if self.watched {
             self.board.repeat(0);

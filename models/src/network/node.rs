@@ -10,7 +10,7 @@ use crate::{
     network::link::probability,
     signal::{
         Level, NEVER, Timer,
-        value::{Job, Segment, Value, each_in_order, only},
+        value::{Job, Segment, Value, each_in_order, refused},
     },
 };
 use serde::{Deserialize, Serialize};
@@ -176,10 +176,10 @@ impl Atomic<Value> for Node {
     #[inline(always)]
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
-        only::<Job>(bag, 1, |_| "in".into(), fx);
-        each_in_order(bag, Self::IN, Job::clone, |&job| {
+        let other = each_in_order(bag, Self::IN, Job::clone, |&job| {
             self.join(job);
         });
+        refused::<Job>(other, || "in".into(), fx);
         self.settle();
     }
     fn lookahead(&self, port: u16) -> Duration {

@@ -5,7 +5,7 @@ use crate::{
         params::{Entries, Reader, with},
         ports::event,
     },
-    signal::value::{Packet, Value, each_in_order, only},
+    signal::value::{Packet, Value, each_in_order, refused},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -55,8 +55,7 @@ impl Atomic<Value> for Routes {
         self.waiting.clear();
     }
     fn external(&mut self, _: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
-        only::<Packet>(bag, 1, |_| "in".into(), fx);
-        each_in_order(bag, Self::IN, Packet::key, |&packet| {
+        let other = each_in_order(bag, Self::IN, Packet::key, |&packet| {
             let to = packet.destination;
             match self.route(to) {
                 Some(port) => self.waiting.push((port, packet)),
@@ -67,6 +66,7 @@ impl Atomic<Value> for Routes {
                 )),
             }
         });
+        refused::<Packet>(other, || "in".into(), fx);
         // Stable: by output, and then in order.
         self.waiting.sort_by_key(|(port, _)| *port);
     }

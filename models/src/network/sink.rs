@@ -9,7 +9,7 @@ use crate::{
     },
     signal::{
         NEVER, Timer,
-        value::{Packet, Value, each_in_order, only},
+        value::{Packet, Value, each_in_order, refused},
     },
 };
 use serde::{Deserialize, Serialize};
@@ -91,8 +91,7 @@ impl Atomic<Value> for Meter {
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         let now = fx.now().ticks;
-        only::<Packet>(bag, 1, |_| "in".into(), fx);
-        each_in_order(bag, Self::IN, Packet::key, |packet| {
+        let other = each_in_order(bag, Self::IN, Packet::key, |packet| {
             self.received += 1;
             let highest = self.highest(packet.source);
             let more = packet.id.saturating_sub(*highest);
@@ -109,6 +108,7 @@ impl Atomic<Value> for Meter {
                 self.board.tell(&self.values(), self.timer.now());
             }
         });
+        refused::<Packet>(other, || "in".into(), fx);
         self.timer.set(if self.board.pending() { self.timer.now() } else { NEVER });
     }
     fn probe(&self, port: u16, _: Duration) -> Option<Value> {

@@ -13,7 +13,7 @@ use crate::{
     maths::random::RandomStream,
     signal::{
         NEVER, Timer,
-        value::{Packet, Value, each_in_order, only},
+        value::{Packet, Value, each_in_order, refused},
     },
 };
 use serde::{Deserialize, Serialize};
@@ -107,8 +107,8 @@ impl Atomic<Value> for Tampering {
         if self.spells.hear(comes(Self::BEGIN), comes(Self::END)) {
             happened(fx, if self.spells.on() { "begin" } else { "end" }, EventKind::Private);
         }
-        only::<Packet>(bag, 1, |_| "in".into(), fx);
-        each_in_order(bag, Self::IN, Packet::key, |&packet| self.take(packet));
+        let other = each_in_order(bag, Self::IN, Packet::key, |&packet| self.take(packet));
+        refused::<Packet>(other, || "in".into(), fx);
         self.settle();
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     maths::random::RandomStream,
     signal::{
         NEVER, Timer,
-        value::{Packet, Value, each_in_order, only},
+        value::{Packet, Value, each_in_order, refused},
     },
 };
 use serde::{Deserialize, Serialize};
@@ -77,8 +77,7 @@ impl Atomic<Value> for Wan {
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {
         self.timer.pass(elapsed);
         let now = self.timer.now();
-        only::<Packet>(bag, 1, |_| "in".into(), fx);
-        each_in_order(bag, Self::IN, Packet::key, |&packet| {
+        let other = each_in_order(bag, Self::IN, Packet::key, |&packet| {
             let Some(&port) = self.ports.get(&packet.destination) else {
                 let (to, from) = (packet.destination, packet.source);
                 fx.fail(format!(
@@ -98,6 +97,7 @@ impl Atomic<Value> for Wan {
                 self.board.tell(&self.values(), now);
             }
         });
+        refused::<Packet>(other, || "in".into(), fx);
         self.settle();
     }
     fn lookahead(&self, port: u16) -> Duration {

@@ -307,21 +307,15 @@ impl Ware for Packet {
         "packets come from sources of packets, and `datagram` puts the number of an event into one";
 }
 
-/// Fails where anything else came to one of the first `inputs` ports, which `name` names.
+/// Fails where something else than `T` came to the input of this name.
 #[inline(always)]
-pub(crate) fn only<T: Ware>(
-    bag: &Bag<'_, Value>,
-    inputs: u16,
-    name: impl Fn(u16) -> String,
+pub(crate) fn refused<T: Ware>(
+    other: Option<&Value>,
+    name: impl Fn() -> String,
     fx: &mut Effects<Value>,
 ) {
-    let other = |(port, value): &(u16, &Value)| *port < inputs && T::unwrap(value).is_none();
-    let found = match bag.single() {
-        Some(one) => Some(one).filter(other),
-        None => bag.iter().find(other),
-    };
-    if let Some((port, value)) = found {
-        refuse::<T>(&name(port), value, fx);
+    if let Some(value) = other {
+        refuse::<T>(&name(), value, fx);
     }
 }
 
@@ -335,35 +329,40 @@ fn refuse<T: Ware>(port: &str, value: &Value, fx: &mut Effects<Value>) {
 }
 
 /// Takes what came to a port, in the order of a key: a bag has no order, a queue needs one. Most bags
-/// hold one message, which stays where it is.
+/// hold one message, which stays where it is. Gives the first value there that is no `T`.
+#[must_use]
 #[inline(always)]
-pub fn each_in_order<T: Payload<Value> + Copy, A, K: Ord>(
-    bag: &Bag<'_, Value>,
+pub fn each_in_order<'a, T: Payload<Value> + Copy, A, K: Ord>(
+    bag: &Bag<'a, Value>,
     port: InPort<T, A>,
     key: impl FnMut(&T) -> K,
     mut take: impl FnMut(&T),
-) {
+) -> Option<&'a Value> {
     match bag.single() {
-        Some((at, value)) if at == port.index() => {
-            if let Some(one) = T::unwrap(value) {
+        Some((at, value)) if at == port.index() => match T::unwrap(value) {
+            Some(one) => {
                 take(one);
+                None
             }
-        }
-        Some(_) => {}
+            None => Some(value),
+        },
+        Some(_) => None,
         None => sorted(bag, InPort::new(port.index()), key, &mut take),
     }
 }
 
 #[inline(never)]
-fn sorted<T: Payload<Value> + Copy, K: Ord>(
-    bag: &Bag<'_, Value>,
+fn sorted<'a, T: Payload<Value> + Copy, K: Ord>(
+    bag: &Bag<'a, Value>,
     port: InPort<T>,
     key: impl FnMut(&T) -> K,
     take: &mut dyn FnMut(&T),
-) {
+) -> Option<&'a Value> {
     let mut all: Vec<T> = bag.on(port).copied().collect();
     all.sort_unstable_by_key(key);
     all.iter().for_each(take);
+    let other = |(at, value): &(u16, &Value)| *at == port.index() && T::unwrap(value).is_none();
+    bag.iter().find(other).map(|(_, value)| value)
 }
 
 impl Message for Value {
