@@ -167,6 +167,11 @@ pub trait Atomic<M: Message>: Snapshot + Send + 'static {
         None
     }
 
+    /// A note that no transition has told yet, for the end of a run; it is told once.
+    fn remark(&mut self) -> Option<String> {
+        None
+    }
+
     /// Deterministic counts that the model keeps about its own work (steps, exchanges, …), by
     /// name; [`crate::Simulation::statistics`] adds them up over all models.
     fn statistics(&self) -> Vec<(&'static str, u64)> {

@@ -154,6 +154,13 @@ impl<M: Message> Simulation<M> {
         Some(a.kind)
     }
 
+    /// A note of the model at `path` that no transition has told yet; it is told once.
+    pub fn remark_of(&mut self, path: &str) -> Option<String> {
+        let key = self.core.blueprint.find(path)?;
+        let NodeBody::Atomic(a) = &self.core.blueprint.nodes[key].body else { return None };
+        self.slabs.kinds[a.kind as usize].remark(a.slot)
+    }
+
     /// Counts that the models keep of their own work, added up by name.
     pub fn statistics(&self) -> BTreeMap<&'static str, u64> {
         let mut sums = BTreeMap::new();

@@ -80,6 +80,7 @@ pub(crate) trait Kind<M: Message>: Send {
     fn take_notes(&mut self, slot: u32, until: Option<Duration>) -> Option<Box<dyn Any>>;
     fn state_digest(&self, slot: u32, elapsed: Duration) -> u64;
     fn restless(&self, slot: u32) -> Option<String>;
+    fn remark(&mut self, slot: u32) -> Option<String>;
     fn statistics(&self, slot: u32) -> Vec<(&'static str, u64)>;
     fn lookahead(&self, slot: u32, port: u16) -> Duration;
     fn earliest_output(&self, slot: u32, port: u16) -> Duration;
@@ -294,6 +295,9 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     }
     fn restless(&self, slot: u32) -> Option<String> {
         self.seats[slot as usize].model.restless()
+    }
+    fn remark(&mut self, slot: u32) -> Option<String> {
+        self.seats[slot as usize].model.remark()
     }
     fn statistics(&self, slot: u32) -> Vec<(&'static str, u64)> {
         self.seats[slot as usize].model.statistics()

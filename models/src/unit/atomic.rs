@@ -126,6 +126,10 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
         self.chattering()
     }
 
+    fn remark(&mut self) -> Option<String> {
+        self.core.remark().map(|remark| remark.to_string())
+    }
+
     fn explain(&self, _: u16, elapsed: Duration) -> Option<String> {
         let vars = self.look_into(self.scene.seconds(elapsed.ticks()));
         self.scene.equations.explain_outputs(&vars)

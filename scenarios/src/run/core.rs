@@ -7,7 +7,7 @@ use super::{
     executor::{Driver, Executor, Method},
     pulse::Pulse,
     real_time::{Pacer, RealTime},
-    recorder::{Memory, Recorder},
+    recorder::{Memory, NOTES, Recorder},
     sampler::{Sampler, Signals},
     stopwatch::Stopwatch,
 };
@@ -452,6 +452,14 @@ impl Run {
         text
     }
 
+    /// Notes of units that have told them in no transition since.
+    fn last_remarks(&mut self) -> Vec<String> {
+        let Self { plan, sim, .. } = self;
+        let units = plan.units.iter().filter(|u| u.continuous);
+        let told = units.filter_map(|u| Some((&u.path, sim.remark_of(&u.path)?)));
+        told.take(NOTES).map(|(path, remark)| format!("{path}: {remark}")).collect()
+    }
+
     /// Notes on units that counted what may make their results wrong.
     fn doubts(&self) -> Vec<String> {
         let units = || self.plan.units.iter().filter(|u| u.continuous).map(|u| &*u.path);
@@ -474,7 +482,7 @@ impl Run {
 
     /// The facts of the run, with its results.
     pub(super) fn summary(&mut self, (end, stopped): End) -> Summary {
-        let doubts = self.doubts();
+        let doubts = [self.last_remarks(), self.doubts()].concat();
         let results = {
             let mut recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
             let Recorder { evaluation, memory, .. } = &mut *recorder;

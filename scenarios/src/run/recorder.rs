@@ -16,7 +16,7 @@ use superdense_kernel::{
 use superdense_models::signal::value::Value;
 
 /// Remarks of units that are kept.
-const NOTES: usize = 20;
+pub(super) const NOTES: usize = 20;
 
 /// A row of `events.csv`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -57,6 +57,8 @@ struct Tally {
     rate: f64,
     recent: f64,
     window: (f64, f64),
+    /// What the present method cost in its race, and what was paid before it was chosen.
+    promise: (f64, f64),
     /// When all methods may be called for again.
     alarm: f64,
     /// The method before, what a second cost under it, and the windows since.
@@ -78,6 +80,7 @@ impl Tally {
     /// A method was chosen that pays so much for a second.
     fn chosen(&mut self, now: f64, rate: f64) {
         (self.rate, self.recent) = (rate, rate);
+        self.promise = (rate, self.paid);
         self.window = (self.paid, now);
         (self.stops, self.since, self.stop) = (0, self.window, self.paid);
         (self.before, self.windows) = (None, 0);
@@ -244,7 +247,7 @@ impl Automatic {
     ) -> bool {
         let failed = self.runner.candidate;
         for record in &mut self.tally.records {
-            record.call(self.tally.paid);
+            record.need(self.tally.paid);
         }
         self.race(scene, flips, stop, f64::INFINITY);
         let taylor = Candidate::Taylor as usize;
@@ -263,7 +266,7 @@ impl Automatic {
     fn is_lost<E: Equations>(&mut self) -> bool {
         if std::mem::take(&mut self.tally.chatters) {
             let stable = Candidate::Rodas;
-            self.tally.records[stable as usize].call(self.tally.paid);
+            self.tally.records[stable as usize].need(self.tally.paid);
             let others = Candidate::ALL.into_iter().filter(|c| *c != stable);
             others.for_each(|c| self.tally.records[c as usize].bar());
             return true;
@@ -274,7 +277,7 @@ impl Automatic {
         if counts.lost_states == 0 || self.tally.records[runs].is_barred() {
             return false;
         }
-        self.tally.records[Candidate::Rodas as usize].call(self.tally.paid);
+        self.tally.records[Candidate::Rodas as usize].need(self.tally.paid);
         let quantised = Candidate::ALL.into_iter().filter(|c| c.order().is_some());
         quantised.for_each(|c| self.tally.records[c as usize].bar());
         true

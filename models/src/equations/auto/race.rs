@@ -37,6 +37,9 @@ const STEADY: f64 = 8.0;
 const CHEAP: f64 = 0.02;
 /// Time costs less by this factor in a piece than in the one before: steps still grow.
 const GROWING: f64 = 0.85;
+/// By this factor at least where it goes on with more pieces than a race has: steps that double are far from
+/// what they will be.
+const SWELLING: f64 = 0.5;
 /// A second that costs so many times what it costs the best puts a method out of the race.
 const BEATEN: f64 = 4.0;
 /// The present method stays if the best one costs more than this part of it.
@@ -77,6 +80,9 @@ pub(super) struct Record {
     /// The cost of a second in flights from one restart to the next, and in how many it was found.
     flights: f64,
     tries: u32,
+    /// How often it cost far more than a race had told, and what is paid before it is tried again.
+    broken: i32,
+    doubted: f64,
 }
 
 /// A core and its state before any start: building one costs as much as many steps.
@@ -179,14 +185,17 @@ impl Course {
         for pieces in 1..=LONG {
             let Some(piece) = self.piece(runner, scene, stretch, prices) else { return false };
             // Steps of quantised methods are as long as they get from the beginning.
-            let grows = !quantised && before.is_none_or(|before| rate(piece) < GROWING * before);
+            let below = |part: f64| before.is_none_or(|before| rate(piece) < part * before);
+            let grows = !quantised && below(GROWING);
+            let swells = !quantised && below(SWELLING);
             before = Some(rate(piece));
             last = if grows { piece } else { (last.0 + piece.0, last.1 + piece.1) };
             let beaten = !grows && rate(last) > BEATEN * best;
             let known = !stretch.whole && last.0 > 2.5 * own;
             let steady = !stretch.whole && last.0 > STEADY * own;
             let won = BEATEN * rate(last) < best && best.is_finite();
-            let enough = self.spent > allowed && (beaten || won || known || pieces >= PIECES);
+            let enough =
+                self.spent > allowed && (beaten || won || known || pieces >= PIECES && !swells);
             if self.done || enough || steady {
                 break;
             }
@@ -478,7 +487,10 @@ impl Automatic {
             for record in &mut self.tally.records {
                 record.losses = 0;
             }
-            self.tally.records[own as usize].wait(self.tally.paid + PATIENCE * course.spent);
+            let Tally { records, paid, promise, .. } = &mut self.tally;
+            let broken = mine.is_finite() && mine > BEATEN * promise.0;
+            let lost = if broken { *paid - promise.1 } else { 0.0 };
+            records[own as usize].give_up(*paid, course.spent, lost);
         }
         self.runner = runner;
         self.tally.chosen(scene.absolute(from), course.rate);
@@ -533,7 +545,7 @@ impl Record {
     /// The method is tried soon, if it cost less than `rate` a second.
     pub(super) fn remember(&mut self, rate: f64) {
         if self.rate > 0.0 && self.rate <= BETTER * rate {
-            self.due = self.due.min(self.again);
+            self.due = self.due.min(self.again).max(self.doubted);
         }
     }
 
@@ -543,11 +555,28 @@ impl Record {
         self.losses = 0;
     }
 
+    /// The method is tried at once, even if it was dearer than its race had told.
+    pub(super) fn need(&mut self, paid: f64) {
+        self.doubted = 0.0;
+        self.call(paid);
+    }
+
     /// The method is tried when so much is paid.
     fn wait(&mut self, paid: f64) {
         if self.due < NEVER {
-            self.due = paid;
+            self.due = paid.max(self.doubted);
         }
+    }
+
+    /// Another method goes on. A method that cost far more than its race told waits for the longer, the more was lost
+    /// by it, and the more often.
+    fn give_up(&mut self, paid: f64, trial: f64, lost: f64) {
+        if lost > 0.0 {
+            let often = libm::pow(2.0, self.broken.min(LOSSES).into());
+            self.doubted = paid + PATIENCE * often * lost;
+            self.broken += 1;
+        }
+        self.wait(paid + PATIENCE * trial);
     }
 
     /// The method is never tried again.

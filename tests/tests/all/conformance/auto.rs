@@ -141,3 +141,22 @@ fn auto_follows_what_changes() {
         assert!((found - x).abs() <= 2e-6, "{name}: {found}, not {x}");
     }
 }
+
+/// Robertson's reaction over 634 years: quanta that are wide as long as nothing moves do not tell what a second costs
+/// once the states have come back to their slow motion. A note at the end names the last method, though no event told it.
+#[test]
+fn auto_gives_up_a_method_that_costs_more_than_it_promised() {
+    let text = "resolution = 'us'\n[unit.u]\nkind = 'equations'\nMETHOD\ntolerance = 1e-6\n\
+                absolute_tolerance = 1e-10\nstates = { a = 1, b = 0, c = 0 }\noutputs = { a = 'a' }\n\
+                [unit.u.derivatives]\na = '-0.04*a + 1e4*b*c'\n\
+                b = '0.04*a - 1e4*b*c - 3e7*b^2'\nc = '3e7*b^2'";
+    let stop = 20_000_000_000 * 1_000_000;
+    let [mut auto, single] = ["auto", "rodas"].map(|method| Ran::with(text, method, stop));
+    assert_eq!((&auto.end, &single.end), (&Ok(()), &Ok(())));
+    let share = auto.steps() as f64 / single.steps() as f64;
+    assert!(share <= 1.2, "{share} times the steps of rodas");
+    let off = (auto.output("u", 0, stop) - single.output("u", 0, stop)).abs();
+    assert!(off <= 1e-9, "off by {off:e}");
+    let remark = auto.remark("u").unwrap();
+    assert!(remark.starts_with("method rodas:"), "{remark}");
+}

@@ -76,6 +76,11 @@ impl Ran {
         self.statistic("steps")
     }
 
+    /// The note of a unit that no event has told.
+    pub(super) fn remark(&mut self, path: &str) -> Option<String> {
+        self.sim.remark_of(path)
+    }
+
     /// A count over all units.
     pub(super) fn statistic(&self, name: &str) -> u64 {
         self.sim.statistics()[name]
