@@ -37,7 +37,8 @@ pub(crate) fn unused_by_method(params: &Params, name: &str) -> Option<(String, S
         }
         _ => (true, ""),
     };
-    (!used && method != "auto").then(|| {
+    // A method that does not exist is an empty text here, and has been told.
+    (!used && !["", "auto"].contains(&method)).then(|| {
         let message = format!("the method `{method}` does not use `{name}`");
         (message, format!("remove it, or choose another method; it is for {takers}"))
     })

@@ -159,7 +159,7 @@ pub(super) fn did_you_mean<'a>(
         return format!("there are no {what}");
     }
     let count = known.len();
-    known.truncate(12);
+    known.truncate(16);
     let more = if count > known.len() { ", ..." } else { "" };
     format!("{what}: {}{more}", known.join(", "))
 }
