@@ -31,8 +31,10 @@ pub(super) struct Seen {
     /// Where the last piece ended.
     end: f64,
     /// How far it went at that end within the time by which a tick may precede its event, with the sign of its slope:
-    /// so far before or behind the threshold an event may have ended it. Zero if it does not surely move.
+    /// so far before or behind the threshold an event has ended it. Zero if no event did, or if it does not surely move.
     pace: f64,
+    /// How far it went there within a tick, by which an event may come late.
+    late: f64,
     /// Whether it is on its threshold for the instant at which the last piece began.
     turned: bool,
 }
@@ -67,8 +69,14 @@ impl Seen {
 
     /// Takes the next piece, a polynomial from 0 to 1, and gives its sign if it has but one and that shows at once;
     /// else [`sides`](Self::sides) tells. `early` is the part of this piece by which a tick may precede the event that
-    /// it stands for; `rounding` is that of the values in it, where it is near its threshold.
-    pub(super) fn side(&mut self, c: &[f64], early: f64, rounding: Option<f64>) -> Option<f64> {
+    /// it stands for; `event` is whether one ends it; `rounding` is that of the values in it, where it is near its
+    /// threshold.
+    pub(super) fn side(
+        &mut self,
+        c: &[f64],
+        (early, event): (f64, bool),
+        rounding: Option<f64>,
+    ) -> Option<f64> {
         let rest: f64 = c[1..].iter().map(|c| c.abs()).sum();
         // Only larger ones than all before can raise the size.
         if c[0].abs() + rest > self.size {
@@ -78,9 +86,14 @@ impl Seen {
         self.rounding = rounding.map_or(most, |own| own.min(most).max(LEFT * self.size));
         self.turned = self.is_turned(c);
         let level = rest == 0.0;
-        let within = c[0].abs() + rest <= self.rounding();
+        let terms = c.iter().enumerate().skip(1).map(|(k, c)| k as f64 * c);
+        let (slope, all) = terms.fold((0.0, 0.0), |(sum, all), c| (sum + c, all + c.abs()));
+        let slope = if slope.abs() > SURE * all { slope } else { 0.0 };
+        // Nobody has stopped a value that goes on.
+        let leaves = slope * c[0] > 0.0 && rest > self.rounding;
+        let within = !leaves && c[0].abs() + rest <= self.rounding();
         // A value that moves along its threshold was put there, up to a tick late; one that stands keeps its overshoot.
-        let reach = self.pace.abs() * if level { 1.0 } else { LATE };
+        let reach = if level { self.pace.abs() } else { self.late };
         let came = (c[0] - self.end).abs() <= self.rounding().max(reach) && self.end.abs() <= reach;
         let known = level || c[0].abs() - rest > self.rounding;
         // It has stood on its threshold, and less than a tick has gone by: its event is still to come.
@@ -94,9 +107,10 @@ impl Seen {
         }
         self.end = c.iter().sum();
         if !level && !within {
-            let terms = c.iter().enumerate().skip(1).map(|(k, c)| k as f64 * c);
-            let (slope, all) = terms.fold((0.0, 0.0), |(sum, all), c| (sum + c, all + c.abs()));
-            self.pace = if slope.abs() > SURE * all { slope * early } else { 0.0 };
+            let slope = if event { slope } else { 0.0 };
+            // Before the piece it may have gone elsewhere.
+            self.pace = slope * early.min(1.0);
+            self.late = slope.abs() * (LATE * early).min(1.0);
         }
         (known && !self.turned).then_some(self.sign)
     }
@@ -109,7 +123,7 @@ impl Seen {
         }
         let slope = c.get(1).copied().unwrap_or(0.0);
         let terms: f64 = c.iter().enumerate().map(|(k, c)| k as f64 * c.abs()).sum();
-        let jumps = (c[0] - self.end).abs() > LATE * self.rounding();
+        let jumps = (c[0] - self.end).abs() > self.late.max(LATE * self.rounding);
         let way = if jumps { c[0] } else { slope };
         way * self.sign > 0.0 && (jumps || slope.abs() > SURE * terms)
     }
@@ -147,7 +161,7 @@ impl Seen {
     /// at this instant, whatever follows.
     fn stand(&mut self, sides: &mut Vec<Side>, ends: &[f64], early: f64) {
         let [.., root, _] = ends else { return };
-        if 1.0 - root <= LATE * early && self.end.abs() <= LATE * self.pace.abs() {
+        if 1.0 - root <= LATE * early && self.end.abs() <= self.late {
             let to = *root;
             let before = sides.iter().rfind(|side| side.to <= to).map_or(0.0, |side| side.sign);
             sides.retain(|side| side.to < to);

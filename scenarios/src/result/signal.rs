@@ -117,7 +117,7 @@ impl Compiled {
             known.clear();
             known.extend(all.map(|(k, (c, seen))| {
                 let rounding = near.get(k).copied().filter(|_| seen.is_near());
-                seen.side(c, early / (b - a), rounding)
+                seen.side(c, (early / (b - a), event && b == 1.0), rounding)
             }));
             signs.clear();
             signs.extend(known.iter().flatten());

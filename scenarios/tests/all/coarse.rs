@@ -50,6 +50,24 @@ fn crossings_before_coarse_events_are_where_they_are() {
     }
 }
 
+/// After an event at a coarse tick the value comes back over its threshold within far less than a tick: how fast it was
+/// there says nothing of where it rests.
+#[test]
+fn a_threshold_that_is_passed_fast_is_passed() {
+    let text = "stop = '5 s'\nresolution = '100 ms'\n[unit.u]\nkind = 'equations'\nmethod = '@'\nstates = { x = 0 }\n\
+                outputs = { x = 'x' }\ninitial = 'fall'\n[unit.u.mode.fall]\nderivatives = { x = '-1' }\n\
+                [[unit.u.mode.fall.event]]\nname = 'low'\nwhen = 'x <= -2.345'\nto = 'back'\n\
+                [unit.u.mode.back]\nderivatives = { x = '-1e9*x' }\n\
+                [result]\nabove = 'duration(u.x > -1)'\nlast = 'last(u.x > -1)'\n";
+    for method in ["rodas", "auto"] {
+        let done = run(&text.replace('@', method), &[]);
+        for (name, wanted) in [("above", 3.6), ("last", 2.4)] {
+            let found = value(&done, name).unwrap_or(f64::NAN);
+            assert!((found - wanted).abs() < 1e-6, "{method}: {name} is {found}, not {wanted}");
+        }
+    }
+}
+
 /// The pressure in a chamber falls by twelve decades: what is rounding beside its start is none beside its end.
 #[test]
 fn values_that_decay_have_thresholds() {
