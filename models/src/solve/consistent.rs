@@ -20,6 +20,10 @@ const LOST: f64 = 1e4;
 /// Places at which equations are tried that do not determine the algebraic variables here.
 const ELSEWHERE: usize = 16;
 
+/// How far beside a place the search begins again, and how near the solutions have to be.
+const BESIDE: f64 = 1e-3;
+const ONE: f64 = 1e-6;
+
 /// Working memory for finding consistent values.
 #[derive(Debug, Default)]
 pub(crate) struct Consistent {
@@ -196,14 +200,51 @@ impl Consistent {
     /// known well enough when a correction is below `tolerances`, relative and absolute, by far. `follow`
     /// gives other variables, such as sides, the values that go with the algebraic ones on the way.
     ///
+    /// Where the equations say nothing at the place at which the search begins, as `q*abs(q)` at zero, it begins beside
+    /// it: on both sides, which have to lead to one solution.
+    ///
     /// # Errors
     /// When there are no such values, or the search does not find them.
     pub(crate) fn find<E: Equations>(
         &mut self,
         equations: &E,
         vars: &mut [f64],
-        (relative, absolute): (f64, f64),
+        tolerances: (f64, f64),
         mut follow: impl FnMut(&mut [f64]),
+    ) -> Result<(), Box<AlgebraicError>> {
+        let places = equations.dims().algebraic_places();
+        let start = vars[places.clone()].to_vec();
+        let found = self.search(equations, vars, tolerances, &mut follow);
+        let Err(why) = found else { return Ok(()) };
+        if !why.is_of_the_place() || vars[places.clone()] != start {
+            return Err(why);
+        }
+        let mut solutions: [Vec<f64>; 2] = Default::default();
+        for (way, solution) in [-BESIDE, BESIDE].into_iter().zip(&mut solutions) {
+            let beside = start.iter().map(|z| z + way * (1.0 + z.abs()));
+            vars[places.clone()].iter_mut().zip(beside).for_each(|(z, beside)| *z = beside);
+            let found = self.search(equations, vars, tolerances, &mut follow);
+            *solution = vars[places.clone()].to_vec();
+            if let Err(other) = found {
+                vars[places].copy_from_slice(&start);
+                return Err(if other.is_of_the_place() { why } else { other });
+            }
+        }
+        let near = |(a, b): (&f64, &f64)| (a - b).abs() <= ONE * (1.0 + a.abs());
+        if solutions[0].iter().zip(&solutions[1]).all(near) {
+            return Ok(());
+        }
+        vars[places].copy_from_slice(&start);
+        Err(why)
+    }
+
+    /// Newton's iteration from `vars`.
+    fn search<E: Equations>(
+        &mut self,
+        equations: &E,
+        vars: &mut [f64],
+        (relative, absolute): (f64, f64),
+        follow: &mut dyn FnMut(&mut [f64]),
     ) -> Result<(), Box<AlgebraicError>> {
         let places = equations.dims().algebraic_places();
         let weight = |z: f64| absolute + relative.max(1e-14) * z.abs();

@@ -134,6 +134,13 @@ pub enum AlgebraicError {
     NotFound { equation: String, residual: f64, near: Vec<f64> },
 }
 
+impl AlgebraicError {
+    /// Whether equations depend on each other where the search stands: elsewhere they may not.
+    pub(super) fn is_of_the_place(&self) -> bool {
+        matches!(self, Self::BadlyConditioned { .. } | Self::Undetermined { .. })
+    }
+}
+
 /// Why a continuous unit cannot begin, or go on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[non_exhaustive]

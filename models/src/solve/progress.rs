@@ -79,7 +79,10 @@ impl Progress {
 
 /// The step of the implicit method after some steps from here, for methods that may be bound by stability.
 fn implicit_step<S: OdeSystem + ?Sized>(solver: &Solver, system: &mut S) -> Option<f64> {
-    let explicit = matches!(solver.method(), Method::Rk45 | Method::Rk23 | Method::Taylor(_, None));
+    let explicit = matches!(
+        solver.method(),
+        Method::Rk45 | Method::Rk23 | Method::Taylor(_, None) | Method::Closed
+    );
     if !explicit || system.dim() > LARGE {
         return None;
     }

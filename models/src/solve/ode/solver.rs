@@ -58,6 +58,10 @@ pub struct Solver {
     sizes: Vec<f64>,
     /// Steps since the last start, modulo that after which one is checked.
     since: u8,
+    /// The length of the last one that was.
+    checked: f64,
+    /// How far algebraic states are off by rounding alone, as they were in the last step.
+    rounded: f64,
     statistics: Statistics,
     #[serde(skip)]
     scratch: Scratch,
@@ -87,6 +91,8 @@ impl Solver {
             largest: 0.0,
             sizes: Vec::new(),
             since: 0,
+            checked: 0.0,
+            rounded: 0.0,
             statistics: Statistics::default(),
             scratch: Scratch::default(),
         }
@@ -122,7 +128,7 @@ impl Solver {
         self.controller.reset();
         (self.error, self.largest) = (0.0, 0.0);
         self.sizes.clear();
-        self.since = 0;
+        (self.since, self.checked, self.rounded) = (0, 0.0, 0.0);
         self.path.constant(t, x);
         self.statistics.restarts += 1;
     }

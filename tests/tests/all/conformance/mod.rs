@@ -23,6 +23,7 @@ mod relations;
 mod roots;
 mod sides;
 mod sliding;
+mod stiff;
 mod stone;
 mod structure;
 mod time;

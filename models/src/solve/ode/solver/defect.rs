@@ -2,8 +2,12 @@
 //!
 //! The residual of a state is the slope of its series less the right-hand side. Over a step it has moved the
 //! state by the step's length times as much, roughly. An algebraic state is off by Newton's correction.
+//!
+//! In implicit steps the same matrix tells how far all states are off: a fast state is led back to its slow motion, so
+//! that it is off by its residual over its rate. Estimates at the end know nothing of it: a step that is long beside a
+//! relaxation ends where that has ended, and its polynomial goes there slowly.
 
-use super::{OdeSystem, Solver};
+use super::{Method, OdeSystem, Solver};
 use crate::maths::poly;
 
 fn is_finite(values: &[f64]) -> bool {
@@ -40,13 +44,21 @@ impl Solver {
             for (i, d) in moving.iter_mut().enumerate() {
                 *d = length * (poly::eval_slope(self.path.row(i), e).1 - *d);
             }
+            if first == 0 && self.method == Method::Rodas {
+                residuals.iter_mut().for_each(|g| *g = -*g);
+                let known = self.scratch.1.correct(d);
+                return Ok(if known { 0.0 } else { f64::INFINITY });
+            }
             if residuals.is_empty() { Ok(0.0) } else { system.corrections(t, x, residuals) }
         });
         let largest = off.map_or(f64::INFINITY, |rounding| {
             let magnitude = |i: usize| self.path.row(i)[0].abs().max(x[i].abs());
             let most = (differential..n).map(magnitude).fold(0.0, f64::max);
+            if rounding > 0.0 {
+                self.rounded = rounding * most;
+            }
             let size = |(i, d): (usize, &f64)| {
-                let rounded = if i < differential { 0.0 } else { rounding * most };
+                let rounded = if i < differential { 0.0 } else { self.rounded };
                 d.abs() / (self.options.scale(i, magnitude(i)) + rounded)
             };
             d.iter().enumerate().skip(first).map(size).fold(0.0, f64::max)

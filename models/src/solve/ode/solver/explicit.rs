@@ -1,6 +1,6 @@
 //! Steps with error control, and explicit Runge-Kutta: the pairs, and the two with fixed steps.
 
-use super::{Method, OdeSystem, Options, Solver, StepError, StepInfo};
+use super::{Method, OdeSystem, Options, Solver, StepError, StepInfo, implicit};
 use crate::solve::ode::{
     control::Interpolant,
     tableau::{A, BOGACKI, C, D, E, EXTRA_A, EXTRA_C, QUINTIC, RK4},
@@ -13,13 +13,20 @@ const ROWS: usize = 12;
 /// lengths of steps, that of `rk23` for x' = -a x at 1/a, however large the error is.
 const CHECKED: u8 = 8;
 
-/// That place: no stage lies there.
-const PLACE: f64 = 0.7;
+/// That place, as a part of the step: no stage lies there.
+const PLACES: &[f64] = &[0.7];
 
 /// How far off the equations a step may be there, in tolerances. For x' = z x and steps of 1 this is 1.3 to
 /// 4 times the true error from z = -3 to 0.5 under `rk23` and `rk45`, and at most 9 times the estimate, but where
 /// that vanishes (z = -0.7 to -1.5 under `rk23`).
 const UNSEEN: f64 = 16.0;
+
+/// The part of it from which on the next step is checked as well.
+const NEAR: f64 = 0.05;
+
+/// An implicit step so many times as long as the last one that was checked is checked as well: where a state follows
+/// fast, the estimate is zero, and lets each step be ten times as long as the one before.
+const GROWN: f64 = 2.0;
 
 /// What a trial step came to.
 pub(super) enum Trial {
@@ -174,14 +181,25 @@ impl Solver {
     }
 
     /// The error of a trial, in what is allowed, where it is more than that and the estimate does not see it.
-    /// The first step after a start is checked, and then each eighth one.
+    /// The first step after a start is checked, then each eighth one, and the one that follows a doubtful one.
     fn unseen<S: OdeSystem + ?Sized>(&mut self, system: &mut S, h: f64) -> f64 {
-        if self.since != 0 || self.method == Method::Rodas {
+        let implicit = self.method == Method::Rodas;
+        if self.since != 0 && !(implicit && h > GROWN * self.checked) {
             return 0.0;
         }
         let most = UNSEEN * (self.x.len() as f64).sqrt();
-        let off = self.defect(system, 0, (PLACE * h, h)) / most;
-        if off > 1.0 { off } else { 0.0 }
+        let (places, length) = if implicit { (implicit::INSIDE, 1.0) } else { (PLACES, h) };
+        let off = places.iter().map(|e| self.defect(system, 0, (e * h, length)) / most);
+        let off = off.fold(0.0, f64::max);
+        if off <= 1.0 {
+            if off > NEAR {
+                // So is the next step.
+                self.since = CHECKED - 1;
+            }
+            self.checked = h;
+        }
+        // The steps of an explicit method follow its estimate.
+        if implicit || off > 1.0 { off } else { 0.0 }
     }
 
     /// A step of fixed size.

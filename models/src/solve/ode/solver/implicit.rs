@@ -67,8 +67,8 @@ const DENSE: [[f64; 5]; 2] = [
     ],
 ];
 
-/// Parts of a step after which algebraic states are put into their equations: no stage lies there.
-const INSIDE: &[f64] = &[0.3, 0.8];
+/// Parts of a step after which states are put into their equations: no stage lies there.
+pub(super) const INSIDE: &[f64] = &[0.3, 0.8];
 
 /// How far off they may be there, in tolerances: as much as errors are taken to be where events are doubted.
 const ALLOWED: f64 = 16.0;
@@ -84,7 +84,14 @@ pub(super) struct Linear {
     jacobian: Vec<f64>,
     drift: Vec<f64>,
     stages: Vec<f64>,
-    sparse: Option<Sparse>,
+    factors: Factors,
+}
+
+impl Linear {
+    /// Newton's correction, with the matrix of the last trial, for the residuals in `right`; whether it can be had.
+    pub(super) fn correct(&mut self, right: &mut [f64]) -> bool {
+        self.factors.solve(right)
+    }
 }
 
 /// Factors of a matrix of some pattern, and memory for its values.
@@ -103,46 +110,44 @@ impl Sparse {
 }
 
 /// Factors of 1/(hγ) - J.
-enum Factors<'a> {
-    Full(LU<f64, Dyn, Dyn>),
-    Sparse(&'a mut Lu<f64>),
+#[derive(Debug, Default)]
+struct Factors {
+    full: Option<LU<f64, Dyn, Dyn>>,
+    sparse: Option<Sparse>,
 }
 
-impl<'a> Factors<'a> {
-    /// Factors where `shift` is added to the diagonal of the first rows, as many as are `differential`;
-    /// nothing where the matrix is singular.
-    fn new(
-        jacobian: &[f64],
-        sparse: Option<&'a mut Sparse>,
-        (n, differential): (usize, usize),
-        shift: f64,
-    ) -> Option<Self> {
-        let Some(Sparse { lu, diagonal, values }) = sparse else {
+impl Factors {
+    /// Those where `shift` is added to the diagonal of the first rows, as many as are `differential`; whether there
+    /// are any: a singular matrix has none.
+    fn take(&mut self, jacobian: &[f64], (n, differential): (usize, usize), shift: f64) -> bool {
+        let Some(Sparse { lu, diagonal, values }) = &mut self.sparse else {
             let mut matrix = DMatrix::from_iterator(n, n, jacobian.iter().map(|j| -j));
             for i in 0..differential {
                 matrix[(i, i)] += shift;
             }
-            return Some(Self::Full(LU::new(matrix)));
+            self.full = Some(LU::new(matrix));
+            return true;
         };
         values.clear();
         values.extend(jacobian.iter().map(|j| -j));
         for &place in diagonal[..differential].iter().flatten() {
             values[place] += shift;
         }
-        lu.factor(values).then_some(Self::Sparse(lu))
+        lu.factor(values)
     }
 
     /// Solves for a right side, in place; whether that can be done.
     fn solve(&mut self, right: &mut [f64]) -> bool {
         match self {
-            Self::Full(lu) => {
-                let n = right.len();
-                lu.solve_mut(&mut DVectorViewMut::from_slice(right, n))
-            }
-            Self::Sparse(lu) => {
+            Self { sparse: Some(Sparse { lu, .. }), .. } => {
                 lu.solve(right);
                 true
             }
+            Self { full: Some(lu), .. } => {
+                let n = right.len();
+                lu.solve_mut(&mut DVectorViewMut::from_slice(right, n))
+            }
+            _ => false,
         }
     }
 }
@@ -158,10 +163,10 @@ impl Solver {
         system: &mut S,
     ) -> Result<(), StepError<S::Error>> {
         let (t, n) = (self.t, self.x.len());
-        let Linear { jacobian, drift, stages, sparse } = &mut self.scratch.1;
+        let Linear { jacobian, drift, stages, factors } = &mut self.scratch.1;
         let pattern = system.pattern();
-        if sparse.is_none() {
-            *sparse = pattern.map(Sparse::new);
+        if factors.sparse.is_none() {
+            factors.sparse = pattern.map(Sparse::new);
         }
         jacobian.resize(pattern.map_or(n * n, |p| p.places()), 0.0);
         drift.resize(n, 0.0);
@@ -288,12 +293,12 @@ impl Solver {
         }
         let (y, rest) = self.scratch.0.split_at_mut(n);
         let slope = &mut rest[..n];
-        let Linear { jacobian, drift, stages, sparse } = &mut self.scratch.1;
+        let Linear { jacobian, drift, stages, factors } = &mut self.scratch.1;
         let differential = system.differential();
-        let size = (n, differential);
-        let factors = Factors::new(jacobian, sparse.as_mut(), size, 1.0 / (h * GAMMA));
         // Where it is singular, it is not for some shorter step.
-        let Some(mut factors) = factors else { return Ok(Trial::Error(f64::MAX)) };
+        if !factors.take(jacobian, (n, differential), 1.0 / (h * GAMMA)) {
+            return Ok(Trial::Error(f64::MAX));
+        }
         for stage in 0..6 {
             let at = if C[stage] == 1.0 { t1 } else { t + C[stage] * h };
             let (done, rest) = stages.split_at_mut(stage * n);
@@ -323,7 +328,10 @@ impl Solver {
         let mut sum = 0.0;
         for i in 0..n {
             y[i] += last[i];
-            let ratio = last[i] / self.options.scale(i, self.options.magnitude(i, x[i], y[i]));
+            // A step that is shorter is as wrong.
+            let rounded = if i < differential { 0.0 } else { self.rounded };
+            let scale = self.options.scale(i, self.options.magnitude(i, x[i], y[i]));
+            let ratio = last[i] / (scale + rounded);
             sum += ratio * ratio;
         }
         let error = (sum / n as f64).sqrt();
