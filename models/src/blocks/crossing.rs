@@ -158,8 +158,8 @@ pub(super) trait Reaction:
     /// Any other input.
     fn receive(&mut self, _: &Relation, _: (u16, &Value), _: i64) {}
     fn send(&self, timer: &Timer, out: &mut Outbox<'_, Value>);
-    /// After λ, at a flip that was located or not.
-    fn sent(&mut self, located: bool, timer: &Timer, fx: &mut Effects<Value>);
+    /// After λ.
+    fn sent(&mut self, timer: &Timer, fx: &mut Effects<Value>);
     fn probe(&self, _: &Relation, _: u16, _: (i64, &Timer)) -> Option<Value> {
         None
     }
@@ -205,11 +205,10 @@ impl<B: Reaction + 'static> Atomic<Value> for Reacting<B> {
         then.own.send(&then.timer, out);
     }
     fn internal(&mut self, fx: &mut Effects<Value>) {
-        let located = self.turn();
-        if located {
+        if self.turn() {
             fx.located();
         }
-        self.own.sent(located, &self.timer, fx);
+        self.own.sent(&self.timer, fx);
         self.plan();
     }
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, fx: &mut Effects<Value>) {

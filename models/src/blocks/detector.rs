@@ -63,8 +63,8 @@ impl Reaction for Threshold {
             out.send(Self::Y, self.value.clone().unwrap_or(Value::Int(way as i64)));
         }
     }
-    fn sent(&mut self, located: bool, _: &Timer, fx: &mut Effects<Value>) {
-        if self.report.take().is_some() && located {
+    fn sent(&mut self, _: &Timer, fx: &mut Effects<Value>) {
+        if self.report.take().is_some() {
             happened(fx, "crossing", EventKind::Private);
         }
     }

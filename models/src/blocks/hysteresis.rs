@@ -80,7 +80,7 @@ impl Reaction for TwoPoint {
             out.send(Self::STATE, segment);
         }
     }
-    fn sent(&mut self, _: bool, _: &Timer, fx: &mut Effects<Value>) {
+    fn sent(&mut self, _: &Timer, fx: &mut Effects<Value>) {
         if std::mem::take(&mut self.news) {
             happened(fx, if self.on { "on" } else { "off" }, EventKind::Private);
         }

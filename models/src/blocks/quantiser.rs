@@ -41,7 +41,7 @@ impl Reaction for Staircase {
             out.send(Self::Y, segment);
         }
     }
-    fn sent(&mut self, _: bool, _: &Timer, _: &mut Effects<Value>) {
+    fn sent(&mut self, _: &Timer, _: &mut Effects<Value>) {
         self.level.sent();
     }
     fn probe(&self, relation: &Relation, _: u16, _: (i64, &Timer)) -> Option<Value> {

@@ -87,7 +87,7 @@ impl Reaction for Selector {
             out.send(Self::Y, segment);
         }
     }
-    fn sent(&mut self, _: bool, timer: &Timer, _: &mut Effects<Value>) {
+    fn sent(&mut self, timer: &Timer, _: &mut Effects<Value>) {
         if let Some(segment) = self.segment(timer) {
             Held::receive(&mut self.sent, &segment, timer.now());
         }

@@ -192,9 +192,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         self.scratch.flipped.clear();
         self.arrive(fx.now().ticks);
-        if let Some(remark) = self.core.remark() {
-            fx.report(Fact::Note(remark));
-        }
+        self.core.remark().into_iter().for_each(|remark| fx.report(Fact::Note(remark)));
         if bag.is_some() && self.scene.equations.recalls() {
             // Before own events of this cycle, too.
             self.present();

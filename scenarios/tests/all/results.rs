@@ -576,3 +576,17 @@ fn less_than_a_tick_beyond_is_on_the_threshold() {
         close(&done, "rest", 3.0 - 2f64.sqrt(), 1e-6);
     }
 }
+
+/// An adapter into an event input is known by its target, alone or with a source, and tells of jumps over its threshold
+/// as of crossings.
+#[test]
+fn adapters_are_known_by_their_targets() {
+    let text = "stop = '10 s'\nconnections = ['w.y -> c.u via detect(0.5, rising)']\n\
+                [unit.w]\nkind = 'pulse'\nperiod = '2 s'\noffset = '1 s'\n[unit.c]\nkind = 'counter'\n\
+                [result]\nheard = 'final(c.count)'\nall = \"count(event('c.u~detect', 'crossing'))\"\n\
+                one = \"count(event('c.u~detect~w.y', 'crossing'))\"\n";
+    let done = run(text, &[]);
+    for name in ["heard", "all", "one"] {
+        assert_eq!(value(&done, name), Some(5.0), "{name}");
+    }
+}

@@ -97,7 +97,23 @@ impl Program {
             Some(at) => self.origins[at],
             None => self.input_origins[other],
         };
-        self.sources.get(origin.source as usize).map_or("", |text| origin.span.of(text)).to_owned()
+        match self.written(origin) {
+            "" => self.read(),
+            text => text.to_owned(),
+        }
+    }
+
+    /// The text that stands at a place of the sources.
+    fn written(&self, origin: Origin) -> &str {
+        self.sources.get(origin.source as usize).map_or("", |text| origin.span.of(text))
+    }
+
+    /// The variables that are read, for what nobody has written: a formula that the reduction of equations made.
+    fn read(&self) -> String {
+        let mut names: Vec<&str> = self.input_origins.iter().map(|&o| self.written(o)).collect();
+        names.retain(|name| !name.is_empty());
+        names.dedup();
+        format!("f({})", names.join(", "))
     }
 
     /// The branch that a register takes if it is a choice by the value of a variable.

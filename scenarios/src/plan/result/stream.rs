@@ -73,8 +73,13 @@ impl Reader<'_> {
         // The path of a unit is written with slashes in files of events.
         let (name, pattern) = (text(unit).replace('/', "."), text(event));
         let dotted = |path: &str| path.replace('/', ".");
-        // Adapters are known by their whole names.
-        let shown = |u: &&Unit| !u.hidden || dotted(&u.path) == name;
+        // Adapters are known by their names, those of an event input also without the source behind it.
+        let adapts = |path: &str| {
+            let behind = path.strip_prefix(&*name);
+            name.contains('~')
+                && behind.is_some_and(|rest| rest.is_empty() || rest.starts_with('~'))
+        };
+        let shown = |u: &&Unit| !u.hidden || adapts(&dotted(&u.path));
         let units = self.tree.units.iter().filter(shown).map(|u| &u.path);
         let parts = self.tree.parts.iter().map(|part| &part.path);
         let links = self.tree.links.iter().map(|l| &l.name);
@@ -82,8 +87,8 @@ impl Reader<'_> {
             units.chain(parts).map(|path| dotted(path)).chain(links.map(|l| dotted(l))).collect();
         // `*` stands for any text within a name.
         let levels = |path: &str| path.split('.').count();
-        let named =
-            |path: &&String| **path == name || levels(path) == levels(&name) && fits(&name, path);
+        let fitting = |path: &str| levels(path) == levels(&name) && fits(&name, path);
+        let named = |path: &&String| **path == name || adapts(path) || fitting(path);
         let mut units: Vec<String> = known.iter().filter(named).cloned().collect();
         units.sort_unstable();
         if units.is_empty() {
