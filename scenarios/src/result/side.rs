@@ -98,7 +98,8 @@ impl Seen {
         let known = level || c[0].abs() - rest > self.rounding;
         // It has stood on its threshold, and less than a tick has gone by: its event is still to come.
         let stands = self.sign == 0.0 && LATE * early >= 1.0 && c[0].abs() + rest <= reach;
-        if within && came || known && stands {
+        let stops = within && came;
+        if stops || known && stands {
             // Faster than anything that only approaches.
             self.sign = 0.0;
         } else if known {
@@ -106,7 +107,7 @@ impl Seen {
             self.sign = if c[0] == 0.0 { 0.0 } else { c[0].signum() };
         }
         self.end = c.iter().sum();
-        if !level && !within {
+        if !level && !stops {
             let slope = if event { slope } else { 0.0 };
             // Before the piece it may have gone elsewhere.
             self.pace = slope * early.min(1.0);
