@@ -8,6 +8,9 @@ pub(crate) struct Dd {
     pub(crate) lo: f64,
 }
 
+/// What may be left, relative to its terms, of a sum that is zero but for its roundings.
+const CANCELLED: f64 = 1e-30;
+
 fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let s = a + b;
     let bb = s - a;
@@ -281,10 +284,17 @@ impl<const M: usize> Ball<M> {
     }
 }
 
+/// The sum; zero where no more than their own roundings is left of them, which would move
+/// what stands.
+fn sum(a: Dd, b: Dd) -> Dd {
+    let sum = a + b;
+    if sum.hi.abs() <= CANCELLED * a.hi.abs() { Dd::ZERO } else { sum }
+}
+
 impl<const M: usize> Add for Ball<M> {
     type Output = Self;
     fn add(mut self, b: Self) -> Self {
-        self.c = self.c + b.c;
+        self.c = sum(self.c, b.c);
         for (x, y) in self.e.iter_mut().zip(b.e) {
             *x += y;
         }
@@ -295,7 +305,7 @@ impl<const M: usize> Add for Ball<M> {
 impl<const M: usize> Sub for Ball<M> {
     type Output = Self;
     fn sub(mut self, b: Self) -> Self {
-        self.c = self.c - b.c;
+        self.c = sum(self.c, -b.c);
         for (x, y) in self.e.iter_mut().zip(b.e) {
             *x -= y;
         }

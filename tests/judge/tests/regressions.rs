@@ -59,3 +59,17 @@ fn a_strict_condition_beside_an_or() {
     let u = with(u, vec![when("never", c, &[(sd(1), add(d(1), n(1.0)))])]);
     happens(&alone(10, u), &[]);
 }
+
+/// Steps of a nanosecond have no end in binary numbers: the state is 2 but for roundings, and stops there.
+#[test]
+fn roundings_of_the_judge_move_nothing() {
+    // The others divide its way into many steps.
+    let rates = [sub(n(2.0), d(0)), x(2), mul(n(-4.0), x(1))];
+    let u = discrete(unit(&[0.5, 1.0, 0.0], &rates), &[1.0, 0.0]);
+    let first = when("first", ge(x(0), n(0.5)), &[(sd(1), n(2.0))]);
+    let stops = when("stops", gt(x(0), n(2.0)), &[(sd(0), x(0))]);
+    happens(
+        &alone(5, with(u, vec![first, stops])),
+        &[("first", 1, 0), ("stops", 1_500_000_000, 0)],
+    );
+}
