@@ -46,6 +46,7 @@ impl<const M: usize> Sim<'_, M> {
         self.put_on_roots(&flips, &due)?;
         self.count(&flips, &due)?;
         let mut links = self.proposals(0);
+        let mut jumped = Vec::new();
         loop {
             self.pre = self.v.clone();
             let mut touched = vec![false; self.model.units.len()];
@@ -55,6 +56,7 @@ impl<const M: usize> Sim<'_, M> {
             if self.ordered && !waiting.is_empty() {
                 return undecided(Reason::Open, "an event beside a link that a link has made true");
             }
+            let now: Vec<usize> = links.iter().filter(|l| l.1 == self.micro).map(|l| l.0).collect();
             let linked = self.run_links(&mut links, &mut touched)?;
             let reset = self.run_due(&due, &mut touched)?;
             self.deliver(&mut touched, &linked)?;
@@ -70,6 +72,14 @@ impl<const M: usize> Sim<'_, M> {
             due = self.next_due()?;
             due.extend(waiting.into_iter().filter(|e| self.is_due(*e)));
             // Members know each other's jumps a cycle later.
+            if jumped.iter().any(|l: &usize| self.link_risen[*l]) {
+                return undecided(
+                    Reason::Open,
+                    "a link that its own jump ends begins anew before members know",
+                );
+            }
+            let took_part = |l: &usize| self.sys.links[*l].units.iter().all(|u| linked[*u]);
+            jumped = now.into_iter().filter(took_part).collect();
             self.ordered |= linked.contains(&true) && self.link_risen.contains(&true);
             links.extend(self.proposals(self.micro + 1));
             if due.is_empty() && links.is_empty() && self.mismatches()?.is_empty() {

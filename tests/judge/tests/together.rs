@@ -294,3 +294,19 @@ fn a_member_of_a_link_may_see_what_another_only_comes_near() {
         other => panic!("{other:#?}"),
     }
 }
+
+#[test]
+fn a_link_that_begins_anew_before_members_hear_its_jump_is_left_open() {
+    // The exchange puts the second one below the first, and an event above it again, in the cycle in which both hear.
+    let first = unit(&[1.0], &[n(-0.5)]);
+    let state = |u: usize| Expr::Read(Variable::State(u, 0));
+    let up = when("up", not(gt(state(1), n(1.0))), &[(Variable::State(1, 0), n(2.0))]);
+    let mut m = model(9, 3, vec![first, with(unit(&[1.0], &[n(3.0)]), vec![up])]);
+    let exchange = [(0, 1), (1, 0)].map(|(to, from)| (Variable::State(to, 0), state(from)));
+    let (when, reset) = (ge(state(1), state(0)), exchange.to_vec());
+    m.links = vec![Link { units: vec![0, 1], when, priority: 0, reset }];
+    match judge(&m, &Limits::default(), &[]) {
+        Verdict::Undecided(u) => assert!(u.detail.contains("begins anew"), "{u:?}"),
+        other => panic!("{other:#?}"),
+    }
+}
