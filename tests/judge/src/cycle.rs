@@ -57,9 +57,10 @@ impl<const M: usize> Sim<'_, M> {
                 return undecided(Reason::Open, "an event beside a link that a link has made true");
             }
             let now: Vec<usize> = links.iter().filter(|l| l.1 == self.micro).map(|l| l.0).collect();
+            let sent = if self.unheard { self.mismatches()? } else { Vec::new() };
             let linked = self.run_links(&mut links, &mut touched)?;
             let reset = self.run_due(&due, &mut touched)?;
-            self.deliver(&mut touched, &linked)?;
+            self.deliver(&mut touched, &linked, &sent)?;
             self.decide(&|scope| match scope {
                 Scope::Unit(u) => touched[u],
                 Scope::Link(l) => model.links[l].units.iter().any(|u| touched[*u]),
@@ -463,21 +464,27 @@ impl<const M: usize> Sim<'_, M> {
     }
 
     /// Inputs follow outputs that jumped: what is sent in a cycle is heard in it (R2). Members of a link jump
-    /// after they have sent, so that they send the jump in the next cycle.
-    fn deliver(&mut self, touched: &mut [bool], linked: &[bool]) -> Result<(), Stop> {
+    /// after they have `sent`, so that they send the jump in the next cycle.
+    fn deliver(
+        &mut self,
+        touched: &mut [bool],
+        linked: &[bool],
+        sent: &[(usize, Ball<M>)],
+    ) -> Result<(), Stop> {
         self.decide(&|scope| match scope {
             Scope::Unit(u) => touched[u],
             Scope::Link(_) => false,
         })?;
-        let list = self.mismatches()?;
-        self.unheard = false;
+        let sys = self.sys;
+        let jumps = |l: &(usize, Ball<M>)| linked[sys.sender[&sys.variables[l.0]]];
+        let mut list = self.mismatches()?;
+        let count = list.len();
+        list.retain(|l| !jumps(l));
+        self.unheard = list.len() < count;
+        list.extend(sent.iter().filter(|l| jumps(l)));
         for (slot, value) in list {
-            if linked[self.sys.sender[&self.sys.variables[slot]]] {
-                self.unheard = true;
-                continue;
-            }
             self.v[slot] = value;
-            if let Variable::Input(u, _) = self.sys.variables[slot] {
+            if let Variable::Input(u, _) = sys.variables[slot] {
                 touched[u] = true;
             }
         }

@@ -310,3 +310,25 @@ fn a_link_that_begins_anew_before_members_hear_its_jump_is_left_open() {
         other => panic!("{other:#?}"),
     }
 }
+
+#[test]
+fn a_member_that_jumps_again_has_sent_its_first_jump() {
+    // Both links hold at the start, and each sets the first unit: to 2, which is heard as the other one takes place.
+    let mut first = unit(&[0.0], &[n(1.0)]);
+    first.outputs = vec![sub(x(0), n(1.0))];
+    let hears = Unit {
+        inputs: vec![0.0],
+        events: vec![crossing("above", input(2), Direction::Rising)],
+        ..Unit::default()
+    };
+    let mut m = model(9, 1, vec![first, unit(&[0.0], &[n(0.0)]), hears]);
+    m.wires = vec![Wire { from: (0, 0), to: (2, 0) }];
+    let link = |to: f64| Link {
+        units: vec![0, 1],
+        when: ge(t(), n(0.5)),
+        priority: 0,
+        reset: vec![(sx(0), n(to))],
+    };
+    m.links = vec![link(2.0), link(3.0)];
+    happens(&m, &[("link0", S / 2, 1), ("link1", S / 2, 2), ("above", S / 2, 3)]);
+}
