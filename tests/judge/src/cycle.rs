@@ -147,7 +147,9 @@ impl<const M: usize> Sim<'_, M> {
         self.strike(leaving);
         self.catch(flips)?;
         self.outer(flips, &before)?;
-        self.bends(flips)?;
+        if self.bends(flips)? {
+            self.outer(flips, &before)?;
+        }
         let mut due = Vec::new();
         for e in 0..self.sys.events.len() {
             let event = &self.sys.events[e];

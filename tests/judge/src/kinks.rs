@@ -6,8 +6,9 @@ use crate::tape::Switch;
 use crate::verdict::Reason;
 
 impl<const M: usize> Sim<'_, M> {
-    /// Looks for values whose motion the flips of this instant change just on their thresholds.
-    pub(crate) fn bends(&mut self, flips: &[Flip]) -> Result<(), Stop> {
+    /// Looks for values whose motion the flips of this instant change just on their thresholds; gives whether sides changed.
+    pub(crate) fn bends(&mut self, flips: &[Flip]) -> Result<bool, Stop> {
+        let before = self.sides.clone();
         let passes: Vec<&Flip> = flips.iter().filter(|f| f.touch.is_none()).collect();
         for flip in &passes {
             let others = passes.iter().any(|f| f.switch != flip.switch);
@@ -20,7 +21,7 @@ impl<const M: usize> Sim<'_, M> {
         if !passes.is_empty() {
             self.departs(&passes)?;
         }
-        Ok(())
+        Ok(self.sides.side != before.side || self.sides.floor != before.floor)
     }
 
     /// Rule 3: a value that is stopped where it comes to zero has the side zero, and has not passed it. If it turns

@@ -73,3 +73,17 @@ fn roundings_of_the_judge_move_nothing() {
         &[("first", 1, 0), ("stops", 1_500_000_000, 0)],
     );
 }
+
+#[test]
+fn what_reads_a_side_that_is_stopped_is_decided_with_it() {
+    // x comes to 2 at 1, where its speed becomes zero: sign(x - 2) is 0 there, and never 1.
+    let floor = f(Unary::Floor, t());
+    let u = unit(&[1.0], &[sub(n(1.0), floor)]);
+    let sign = f(Unary::Sign, sub(x(0), n(2.0)));
+    let m = alone(2, with(u, vec![when("e", ge(sign, n(1.0)), &[])]));
+    match superdense_judge::judge(&m, &superdense_judge::Limits::default(), &[]) {
+        superdense_judge::Verdict::Run(run) => assert_eq!(run.happened, []),
+        superdense_judge::Verdict::Undecided(u) => assert_eq!(u.run.happened, []),
+        other => panic!("{other:#?}"),
+    }
+}
