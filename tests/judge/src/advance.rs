@@ -442,7 +442,11 @@ impl<const M: usize> Sim<'_, M> {
         let terms = c.iter().enumerate().skip(2).rev();
         let bend = terms.fold(0.0, |sum, (k, x)| sum * at.hi + (k * (k - 1)) as f64 * x.c.hi);
         let shaky = !delta.is_finite() || bend.abs() * error > slope * slope;
-        let range = self.between(piece.base, since, delta);
+        let mut range = self.between(piece.base, since, delta);
+        if let Scope::Link(_) = self.scope(switch) {
+            // Members agree on the tick before a root within twice as much.
+            range.lo = range.lo.min(self.between(piece.base, since, delta + SNAP).lo);
+        }
         let tick = self.tick_of(piece.base, since, 0.0);
         let before = Dd::whole((tick - piece.base).into()) - since * self.rate;
         Root {

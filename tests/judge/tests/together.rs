@@ -332,3 +332,17 @@ fn a_member_that_jumps_again_has_sent_its_first_jump() {
     m.links = vec![link(2.0), link(3.0)];
     happens(&m, &[("link0", S / 2, 1), ("link1", S / 2, 2), ("above", S / 2, 3)]);
 }
+
+#[test]
+fn members_of_a_link_may_agree_on_the_tick_just_before_a_root() {
+    // They meet 0.0015 or 0.003 of a tick behind 1 s.
+    for (late, lo) in [(1.5e-6, 1000), (3e-6, 1001)] {
+        let mut m = model(3, 2, vec![unit(&[-1.0 - late], &[n(1.0)]), unit(&[0.0], &[n(0.0)])]);
+        let state = |u: usize| Expr::Read(Variable::State(u, 0));
+        let reset = vec![(sx(0), n(-9.0))];
+        m.links =
+            vec![Link { units: vec![0, 1], when: ge(state(0), state(1)), priority: 0, reset }];
+        let tick = run(&m).happened[0].tick;
+        assert_eq!((tick.lo, tick.hi), (lo, 1001), "{late}");
+    }
+}
