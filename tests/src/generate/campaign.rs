@@ -196,9 +196,12 @@ impl Judge for Survives {
     fn share(&self) -> usize {
         100
     }
-    fn judge(&self, _: &Case, base: &Outcome, _: &Runner) -> Opinion {
+    fn judge(&self, case: &Case, base: &Outcome, _: &Runner) -> Opinion {
         let difference = match &base.end {
             End::Panicked(why) => format!("panic: {why}"),
+            End::Hung if reference::is_endless(case) => {
+                return Opinion::Undecided("more work than judges do".into());
+            }
             End::Hung => "no end within the time limit".into(),
             End::Refused(why) if why.contains("internal") => why.clone(),
             _ => return Opinion::Agrees,
