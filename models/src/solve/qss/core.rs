@@ -62,6 +62,8 @@ pub struct CoreState<const P: usize> {
     /// Per state: whether it was off by its quantum at the last jump, which did not set it, and how large it was at
     /// the jumps since it was set.
     off: Vec<(bool, f64)>,
+    /// Per state: whether its copy has parted from it since the last jump, without having been quantised.
+    parted: Vec<bool>,
     /// Per relation: until when (engine's time) it is known not to flip.
     clear: Vec<f64>,
     /// When outputs leave their bands, or have to be looked at again; engine's time.
@@ -149,6 +151,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
             at: 0.0,
             jumped: 0.0,
             off: vec![(false, 0.0); dims.states],
+            parted: vec![false; dims.states],
             clear: vec![f64::NEG_INFINITY; relations.len()],
             leave: Queue::new(outputs.len()),
             jumps: 0,
@@ -317,13 +320,14 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         let relations = &self.relations;
         let within = Interval { start, end: start + *width, fresh: scene.tick / 512.0 };
         let first = flips.list.len();
-        let CoreState { engine: state, shift, clear, jumped, off, .. } = &mut self.state;
+        let CoreState { engine: state, shift, clear, jumped, off, parted, .. } = &mut self.state;
         let course = Quantising {
             variables: &state.variables,
             readings: &self.readings,
             shift: *shift,
             exact: M::exact(*jumped),
             off,
+            parted,
         };
         let mut doubts = Doubt::new(scene, &mut self.tendency, course);
         doubts.usual = USUAL;
@@ -350,6 +354,14 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
             flips.cut(first + keep);
         }
         Ok(())
+    }
+
+    /// Evaluates all derivatives anew. Copies go on as before, and may part from states that go on in another way.
+    fn refresh(&mut self, e: f64) {
+        let result = self.run(|engine| engine.refresh(e));
+        self.note(result);
+        let CoreState { engine, parted, .. } = &mut self.state;
+        parted.iter_mut().zip(&engine.variables).for_each(|(parted, v)| *parted |= v.parts(e));
     }
 
     fn note(&mut self, result: Result<(), NotFinite>) {
@@ -396,6 +408,7 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         (0..scene.dims.inputs).for_each(|port| self.take_input(scene, port));
         self.state.leave = Queue::new(self.outputs.len());
         self.state.off = x.iter().map(|x| (false, x.abs())).collect();
+        self.state.parted.fill(false);
         let origin = scene.absolute(0.0);
         self.engine.system.resting = scene.frame.resting;
         let result = self.run(|engine| engine.start_at((origin, t), x, &scene.frame.discrete));
@@ -458,9 +471,10 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
 
     fn error(&self, t: f64, state: usize, x: f64) -> f64 {
         let variables = &self.state.engine.variables;
-        let CoreState { shift, jumped, ref off, .. } = self.state;
+        let CoreState { shift, jumped, ref off, ref parted, .. } = self.state;
         let (readings, exact) = (&self.readings[..], M::exact(jumped));
-        Quantising { variables, readings, shift, exact, off }.error(t, state, x)
+        let parted: &[bool] = if shift + t > jumped { parted } else { &[] };
+        Quantising { variables, readings, shift, exact, off, parted }.error(t, state, x)
     }
 
     fn arrive(&mut self, scene: &Scene<E>, t: f64) {
@@ -480,7 +494,8 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         (0..scene.dims.inputs).for_each(|port| self.take_input(scene, port));
         self.state.engine.discrete.copy_from_slice(&scene.frame.discrete);
         let moved = |(v, x): (&Variable<P>, &f64)| v.state(e) != *x;
-        let CoreState { engine, jumped, off, .. } = &mut self.state;
+        let CoreState { engine, jumped, off, parted, .. } = &mut self.state;
+        let gone: &[bool] = if e > *jumped { parted } else { &[] };
         for (i, x) in x.iter().enumerate() {
             let goes_on = !moved((&engine.variables[i], x));
             let drifts = Quantising {
@@ -489,19 +504,21 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
                 shift: e,
                 exact: M::exact(*jumped),
                 off,
+                parted: gone,
             };
             let drifted = goes_on && (off[i].0 || drifts.has_drifted(i));
             off[i] = (drifted, x.abs().max(if goes_on { off[i].1 } else { 0.0 }));
         }
-        let result = if self.state.engine.variables.iter().zip(x).any(moved) {
+        parted.fill(false);
+        if self.state.engine.variables.iter().zip(x).any(moved) {
             for (v, &x) in self.state.engine.variables.iter_mut().zip(x) {
                 (v.x, v.at) = (x, e);
             }
-            self.run(|engine| engine.restart(e))
+            let restarted = self.run(|engine| engine.restart(e));
+            self.note(restarted);
         } else {
-            self.run(|engine| engine.refresh(e))
-        };
-        self.note(result);
+            self.refresh(e);
+        }
         self.state.jumped = e;
         self.state.jumps += 1;
         self.touch_all(scene);
@@ -510,9 +527,7 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
     fn input(&mut self, scene: &Scene<E>, port: usize) {
         self.engine.system.resting = scene.frame.resting;
         self.take_input(scene, port);
-        let e = self.state.shift + self.state.at;
-        let result = self.run(|engine| engine.refresh(e));
-        self.note(result);
+        self.refresh(self.state.shift + self.state.at);
         self.touch_all(scene);
     }
 

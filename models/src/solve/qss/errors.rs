@@ -34,12 +34,15 @@ pub(super) struct Quantising<'a, const P: usize> {
     pub exact: f64,
     /// Per state: whether it was off before the last jump, which did not set it, and how large it was.
     pub off: &'a [(bool, f64)],
+    /// Per state: whether its copy has gone another way since then; nothing where no time has passed.
+    pub parted: &'a [bool],
 }
 
 impl<const P: usize> Quantising<'_, P> {
     /// Whether a state has gone on by copies that were quantised since the last jump, and so were off.
     pub(super) fn has_drifted(&self, i: usize) -> bool {
-        self.readings[i].iter().any(|&j| self.is_quantised(j as usize))
+        let parted = |j: usize| self.parted.get(j) == Some(&true);
+        self.readings[i].iter().any(|&j| self.is_quantised(j as usize) || parted(j as usize))
     }
 
     /// Whether the copy of a state is another one than at the last jump. A state that is zero, and was when it was set,

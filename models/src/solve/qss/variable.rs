@@ -119,6 +119,11 @@ impl<const P: usize> Variable<P> {
         turned && self.swings.abs() == MANY
     }
 
+    /// Whether the quantised state goes another way than the state, whose origin is at `t`.
+    pub fn parts(&self, t: f64) -> bool {
+        self.quantised(t)[1..] != self.d[..P - 1]
+    }
+
     /// How far the quantised state is from the state, as a polynomial of `P` powers: the first
     /// ones of it; the last is `-d[P - 1]`. Both must have one origin.
     #[inline]

@@ -432,6 +432,14 @@ fn rule_21_quantised_states() {
     };
     let ring =
         "states = { x = 1, v = 0 }\nderivatives = { x = 'v', v = '-x' }\noutputs = { x = 'x' }\n";
+    let stopped = |rate: &str| {
+        format!(
+            "states = {{ x = 0 }}\nderivatives = {{ x = '0.5 - x' }}\noutputs = {{ x = 'x' }}\n{}\
+             [unit.u.mode.moves]\nderivatives = {{ x = '{rate}' }}\n[[unit.u.mode.moves.event]]\nname = 'on'\n\
+             when = 'x >= 0.5'\nto = 'stands'\n[unit.u.mode.stands]\n",
+            event("below", "when = 'x < 0.5'")
+        )
+    };
     check(&[
         // The quantised copy of x moves in steps across the threshold; x itself crosses once.
         unit("C21.1", &of("1", "-x", "x <= 0.5"))
@@ -461,6 +469,18 @@ fn rule_21_quantised_states() {
             .affine(2e-2)
             .only(only)
             .stop(1.0),
+        // A mode stops it there, and the copy goes on as it moved before.
+        unit("C21.9", &stopped("2"))
+            .affine(2e-2)
+            .only(only)
+            .stop(1.0)
+            .event("on", Root(1, 4), 0)
+            .end(0, 0.5),
+        unit("C21.10", &stopped("2 + x - x")).affine(2e-2).only(only).stop(1.0).event(
+            "on",
+            Near(0.25),
+            0,
+        ),
         // The second derivative decides, which `qss1` does not have.
         unit("C21.8", &format!("{ring}{}", event("e", "when = 'x < 1'")))
             .affine(2e-2)
