@@ -32,6 +32,8 @@ pub(crate) struct Consistent {
     work: Work<Series<2>>,
     plain: Work,
     values: Vec<f64>,
+    /// The sizes of the last corrections: what was found is no worse.
+    pub(crate) corrections: Vec<f64>,
 }
 
 /// Residuals and how they change with the algebraic variables.
@@ -270,6 +272,8 @@ impl Consistent {
             let small = |(d, z): (&f64, &f64)| d.abs() <= 1e-9 * z.abs() + 100.0 * absolute;
             if size < 1e-2 || (size > 0.5 * before && step.iter().zip(&start).all(small)) {
                 vars[places].iter_mut().zip(&step).for_each(|(z, d)| *z += d);
+                self.corrections.clear();
+                self.corrections.extend(step.iter().map(|d| d.abs()));
                 return Ok(());
             }
             before = size;

@@ -136,8 +136,8 @@ impl Tendency {
         to.extend(z.iter().map(|z| (z.value(), z.error[0])));
     }
 
-    /// Raises the errors of algebraic variables to what rounding leaves open in the equations that give them: one that
-    /// is zero may be computed as the difference of large numbers.
+    /// Raises the errors of algebraic variables to what those of others, and rounding, leave open in the equations that give
+    /// them: one that is zero may be computed as the difference of large numbers.
     pub(crate) fn doubt_solved<E: Equations>(
         &mut self,
         scene: &Scene<E>,
@@ -152,7 +152,7 @@ impl Tendency {
         let places = dims.algebraic_places();
         let rounded = |place: usize| match places.contains(&place) {
             true => 0.0,
-            false => f64::EPSILON * vars[place].abs(),
+            false => errors[place].max(f64::EPSILON * vars[place].abs()),
         };
         let Memory { vars: bounded, dx, work, .. } = self.values.begin(vars, rounded);
         dx.resize(dims.states, Bounded::constant(0.0));

@@ -6,7 +6,7 @@ use super::{
 use crate::solve::{
     UnitError,
     core::Core,
-    equations::{Dims, Equations, Relation, Role},
+    equations::{Equations, Relation, Role},
     ode::Kind,
 };
 
@@ -82,11 +82,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         };
         let tolerances = (options.rtol, options.atol);
         let found = consistent.find(&self.scene.equations, vars, tolerances, follow);
-        // They are no better than the search for them asks.
-        for place in self.scene.dims.algebraic_places() {
-            let asked = options.scale(place - Dims::STATES, vars[place].abs());
-            errors[place] = errors[place].max(asked);
-        }
+        // They are no better than the search for them left them.
+        let errors = errors[dims.algebraic_places()].iter_mut();
+        errors.zip(&consistent.corrections).for_each(|(error, left)| *error = error.max(*left));
         Ok(found?)
     }
 

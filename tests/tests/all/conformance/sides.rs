@@ -299,3 +299,20 @@ fn a_refused_link_sets_no_other_off() {
         assert_eq!(counts, [3.0, 3.0], "{method}: {:?}", ran.facts);
     }
 }
+
+/// |x| is nearly nothing just behind the zero of x, and no less: an algebraic variable is as good as the search for it
+/// left it, which is far better than the tolerance.
+#[test]
+fn algebraic_variables_near_zero_have_their_sign() {
+    let text = "[unit.u]\nkind = 'equations'\nMETHOD\nstates = { x = -1 }\nalgebraic = { z = 0 }\n\
+                derivatives = { x = '2 - z' }\nresiduals = { z = 'z - abs(x)' }\noutputs = { x = 'x' }\n\
+                [unit.u.mode.a]\n[[unit.u.mode.a.event]]\nname = 'zero'\ncrossing = 'x'\n\
+                reset = { x = '-x' }\nto = 'b'\n\
+                [unit.u.mode.b]\n[[unit.u.mode.b.event]]\nname = 'never'\nwhen = 'z <= 0'\n";
+    for method in ["closed", "auto"] {
+        let ran = Ran::with(text, method, S);
+        ran.end.as_ref().unwrap_or_else(|e| panic!("{method}: {e}"));
+        // At ln 2.
+        assert_eq!(ran.facts, [(693_147_181, 0, "zero".to_owned())], "{method}");
+    }
+}
