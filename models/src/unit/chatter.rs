@@ -9,7 +9,7 @@ use crate::{
     solve::{core::Core, equations::Equations, ode::Kind},
 };
 use serde::{Deserialize, Serialize};
-use superdense_kernel::Effects;
+use superdense_kernel::{Effects, Fact};
 
 /// Flips in a row that end a run.
 const FLIPS: u32 = 2000;
@@ -25,6 +25,8 @@ pub(super) struct Chatter {
     count: u32,
     /// Whether there were too many, and the side after the last one leads back.
     back: bool,
+    /// Whether there were too many, and their row has been told.
+    told: bool,
 }
 
 impl Chatter {
@@ -56,7 +58,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 let last = &mut self.state.flipped[k];
                 if !back {
                     // A ball that bounces leaves its surface: look again after as many.
-                    *last = Chatter { last: last.last, ..Chatter::default() };
+                    let row = Chatter { last: last.last, told: true, ..Chatter::default() };
+                    if !std::mem::replace(last, row).told {
+                        fx.report(Fact::Note(self.row(k).into()));
+                    }
                 } else if std::mem::replace(&mut last.back, true) {
                     fx.fail(self.sent_back(k));
                 }
@@ -71,6 +76,15 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.doubt(at);
         self.update_indicators();
         self.heading(k, at, &mut Known::Nothing) * self.side(k) < 0.0
+    }
+
+    #[cold]
+    fn row(&self, k: usize) -> String {
+        let (relation, ticks) = (&self.readers.relations[k].text, self.scene.tick * HURRIED as f64);
+        format!(
+            "`{relation}` flipped {FLIPS} times in a row, at least every second time within {ticks:e} s: an event that came ever \
+             faster needs a `rest`, and where events truly come that closely, take a finer `resolution`"
+        )
     }
 
     #[cold]

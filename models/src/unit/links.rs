@@ -238,12 +238,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let link = usize::from(session.link);
             if session.withdrawn {
                 let values = vec![None; session.values.len()];
-                self.state.sessions.push(Session {
-                    told: false,
-                    withdrawn: false,
-                    values,
-                    ..*session
-                });
+                let again = Session { told: false, withdrawn: false, values, ..*session };
+                self.state.sessions.push(again);
                 continue;
             }
             let l = &self.scene.equations.links()[link];

@@ -299,15 +299,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     #[inline(never)]
     fn happen_in_turn(&mut self, now: i64) {
         let mut fired = std::mem::take(&mut self.state.fired);
-        let mut done = 0;
-        for k in 0..fired.len() {
-            let event = fired[k];
-            if self.happens(event, now) {
-                fired[done] = event;
-                done += 1;
-            }
-        }
-        fired.truncate(done);
+        fired.retain(|&event| self.happens(event, now));
         self.state.fired = fired;
     }
 

@@ -213,6 +213,8 @@ pub(super) fn go(console: &Console, mut session: Session, pulse: &Pulse) -> Done
             Err(Stop::Failed { failure: failure.into(), results: Some(results), notes })
         }
         Ok(Outcome::Interrupted { at, checkpoint }) => {
+            // Why it took so long may be among them.
+            session.notes().iter().for_each(|note| console.remark(&format!("note: {note}")));
             Err(interrupted(console, &at, &checkpoint, &out))
         }
         Ok(Outcome::Done(report)) => {

@@ -125,6 +125,29 @@ fn a_hysteresis_goes_on() {
     }
 }
 
+/// A ball whose reset puts it onto the floor gains speed up to the tick of its bounce: it bounces on for ever, some ticks
+/// high. That is told, for the run goes on; and nothing is told of one that comes to rest.
+#[test]
+fn bounces_of_some_ticks_are_told() {
+    let ball = |rest: &str| {
+        format!(
+            "[unit.u]\nkind = 'equations'\nMETHOD\nstates = {{ x = 1, v = 0 }}\noutputs = {{ x = 'x' }}\n\
+             derivatives = {{ x = 'v', v = '-2' }}\n[[unit.u.event]]\nname = 'bounce'\nwhen = 'x <= 0'\n\
+             reset = {{ x = 0, v = '-0.8*v' }}\n{rest}"
+        )
+    };
+    // It would lie at 9 s: one second to fall, and twice 0.8, 0.64, ... of it.
+    for (rest, told) in [("", 1), ("rest = { within = '1 us', x = 0, v = 0 }", 0)] {
+        for method in ["rk45", "taylor", "closed"] {
+            let ran = Ran::with(&ball(rest), method, 9 * S + S / 10_000);
+            ran.end.as_ref().unwrap_or_else(|e| panic!("{method}: {e}"));
+            let row =
+                |note: &&String| note.contains("2000 times in a row") && note.contains("`rest`");
+            assert_eq!(ran.notes.iter().filter(row).count(), told, "{method}: {:?}", ran.notes);
+        }
+    }
+}
+
 /// A ball that bounces on another one, which bounces on the floor, by a shared event: ever faster,
 /// and an error that names a unit when both have come to lie, under every method.
 #[test]
