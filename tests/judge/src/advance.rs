@@ -485,6 +485,7 @@ impl<const M: usize> Sim<'_, M> {
 
     /// Turning points near zero.
     fn turns(&self, piece: &mut Piece<M>, switch: Switch, c: &[Ball<M>], scan: &Scan, band: f64) {
+        let heard = !scan.turns.is_empty() && self.parts(self.argument(switch)).wired;
         for turn in &scan.turns {
             let value = turn.value.hi;
             let terms = c.iter().enumerate().skip(2).rev();
@@ -492,7 +493,8 @@ impl<const M: usize> Sim<'_, M> {
             let bend = terms.fold(0.0, |sum, (k, x)| sum * at + (k * (k - 1)) as f64 * x.c.hi);
             let size: f64 =
                 c.iter().fold((0.0, 1.0), |(sum, p), x| (sum + x.c.hi.abs() * p, p * at)).0;
-            let exact = value.abs() <= 1e-24 * size && turn.error <= 1e-12 * size;
+            // What another unit sends has lost its last bits.
+            let exact = !heard && value.abs() <= 1e-24 * size && turn.error <= 1e-12 * size;
             let unclear = !exact && value.abs() <= turn.error;
             let edge = band > 0.0 && (value.abs() - band).abs() <= turn.error;
             if exact && band == 0.0 || !exact && value * bend <= 0.0 && !unclear {

@@ -346,3 +346,18 @@ fn members_of_a_link_may_agree_on_the_tick_just_before_a_root() {
         assert_eq!((tick.lo, tick.hi), (lo, 1001), "{late}");
     }
 }
+
+#[test]
+fn a_touch_that_another_unit_hears_is_left_open() {
+    // (t - 1/2)^2 by a unit of its own.
+    let mut square = unit(&[0.25], &[mul(n(2.0), sub(t(), n(0.5)))]);
+    square.outputs = vec![x(0)];
+    let touch = when("e", le(input(1), n(0.0)), &[]);
+    let hears = Unit { inputs: vec![0.25], events: vec![touch], ..Unit::default() };
+    let mut m = model(9, 1, vec![square, hears]);
+    m.wires = vec![Wire { from: (0, 0), to: (1, 0) }];
+    match judge(&m, &Limits::default(), &[]) {
+        Verdict::Undecided(u) => assert_eq!(u.reason, Reason::Touch, "{u:?}"),
+        other => panic!("{other:#?}"),
+    }
+}
