@@ -108,18 +108,13 @@ impl Readers {
         }
     }
 
-    /// Whether flips of one tick decide other sides: indicators read theirs, or they stop what comes to its
+    /// Whether flips of one tick decide other sides: indicators read theirs, or one of several stops what comes to its
     /// threshold at that tick.
     pub(super) fn carry(&self, group: &[Pending]) -> bool {
         let is_inner = |p: &Pending| self.inner[usize::from(p.relation)];
-        group.iter().any(is_inner) || group.len() > 1 && self.stop(group)
-    }
-
-    /// Whether one of several flips stops solvers.
-    fn stop(&self, group: &[Pending]) -> bool {
         let mut flips = group.iter().filter(|p| p.touch.is_none());
         let stops = |p: &Pending| self.relations[usize::from(p.relation)].stops;
-        flips.clone().nth(1).is_some() && flips.any(stops)
+        group.iter().any(is_inner) || flips.clone().nth(1).is_some() && flips.any(stops)
     }
 }
 
