@@ -182,6 +182,10 @@ impl Solver {
         if self.last_h == f64::INFINITY || self.t != self.path.end() {
             self.doubt_jacobian(system).map_err(StepError::Rhs)?;
         }
+        if self.last_h == f64::INFINITY && system.differential() < n {
+            // What rounding leaves of algebraic states is known before the first trial.
+            self.defect(system, system.differential(), (0.0, 0.0));
+        }
         let Linear { jacobian, drift, .. } = &self.scratch.1;
         let bad = |values: &[f64]| values.iter().position(|v| !v.is_finite());
         if let Some(component) = bad(&self.slope) {
