@@ -6,8 +6,8 @@ use super::{
 use superdense_models::{
     kinds::{Context, Param, ParamError, Params, Span},
     maths::{
-        expr::Measure,
-        quantity::{Quantity, unit},
+        expr::{ExprError, Function, Measure, Scope, Symbol, parse},
+        quantity::{Quantity, Unit, unit},
     },
 };
 
@@ -88,7 +88,10 @@ pub(super) fn starts(
             Ok(start) => out.push((i, value.span.clone(), start)),
             Err(why) => {
                 let message = format!("start value of `{}`: {why}", v.name);
-                let help = format!("give {} of type {:?}", amount(v.elements), v.ty);
+                let help = match v.items.as_slice() {
+                    [] => format!("give {} of type {:?}", amount(v.elements), v.ty),
+                    _ => format!("give {} among {}", amount(v.elements), items(v)),
+                };
                 errors.push(ParamError::at(value.span.clone(), message).help(help));
             }
         }
@@ -202,23 +205,70 @@ fn number(v: &Variable, param: &Param, context: &Context<'_>) -> Result<f64, Str
     Ok(x)
 }
 
-/// The value of a parameter or of a quantity, as the FMU counts it.
+/// The value of a parameter, of a quantity or of a formula, as the FMU counts it.
 fn named(v: &Variable, text: &str, context: &Context<'_>) -> Result<f64, String> {
+    let own = v.unit.as_deref().and_then(|text| unit(text).ok());
     let (si, measure) = match ((context.constants)(text), Quantity::parse(text)) {
         (Some(x), _) => (x, (context.measures)(text)),
-        (None, Ok(Some(q))) => (q.si(), Measure::of(&q.unit)),
-        (None, Err(e)) => return Err(format!("`{}` is no known unit", e.error.unknown)),
-        (None, Ok(None)) if v.items.is_empty() => {
-            return Err(format!("`{text}` is neither a number nor a parameter"));
+        (None, Ok(Some(q))) => {
+            own.iter().try_for_each(|own| same_turns(text, &q.unit, own))?;
+            (q.si(), Measure::of(&q.unit))
         }
-        (None, Ok(None)) => return Err(format!("`{text}` is none of {}", items(v))),
+        (None, Err(e)) => return Err(format!("`{}` is no known unit", e.error.unknown)),
+        (None, Ok(None)) => match formula(text, context) {
+            Err(_) if !v.items.is_empty() => {
+                return Err(format!("`{text}` is none of {}", items(v)));
+            }
+            found => found?,
+        },
     };
-    let own = v.unit.as_deref().and_then(|text| unit(text).ok());
     let (Measure::Known(_), Some(own)) = (measure, own) else { return Ok(si) };
     if measure.misfit(Measure::of(&own)).is_some() {
         return Err(format!("`{text}` is {}, and the FMU counts it in {own}", measure.text()));
     }
     Ok(own.of_si(si))
+}
+
+/// Refuses a frequency for a rate of rotation, and the other way round: one of 1 Hz has 6.28 rad/s.
+fn same_turns(text: &str, given: &Unit, own: &Unit) -> Result<(), String> {
+    let frequency = |unit: &Unit| unit.to_string().contains("Hz");
+    let (given_turns, own_turns) = (given.has_angles(), own.has_angles());
+    if given_turns && frequency(own) || own_turns && frequency(given) {
+        let [is, wanted] = match own_turns {
+            true => ["a frequency", "a rate of rotation"],
+            false => ["a rate of rotation", "a frequency"],
+        };
+        return Err(format!(
+            "`{text}` is {is}, and the FMU counts {wanted} in {own}: 1 Hz, 60 rpm and 2 pi rad/s turn alike"
+        ));
+    }
+    Ok(())
+}
+
+/// Names that a formula of a start value may use: those that the unit sees.
+struct Surroundings<'a>(&'a Context<'a>);
+
+impl Scope for Surroundings<'_> {
+    fn lookup(&self, name: &str) -> Option<Symbol> {
+        (self.0.constants)(name).map(Symbol::Const)
+    }
+    fn function(&self, name: &str) -> Option<&Function> {
+        self.0.functions.get(name)
+    }
+}
+
+/// The value of a formula over parameters, in SI base units, and its dimension.
+fn formula(text: &str, context: &Context<'_>) -> Result<(f64, Measure), String> {
+    let told = |e: &ExprError| format!("`{text}` is no number, parameter or formula of these: {e}");
+    let ast = parse(text).map_err(|e| told(&e))?;
+    let expr = ast
+        .real(&Surroundings(context))
+        .map_err(|all| all.first().map_or_else(|| format!("`{text}` is no formula"), told))?;
+    let (measure, errors) = ast.measure(&|name| (context.measures)(name), context.functions);
+    if let Some(e) = errors.first() {
+        return Err(format!("`{text}`: {e}"));
+    }
+    Ok((expr.as_constant().unwrap_or_else(|| expr.eval(&[])), measure.declared()))
 }
 
 /// Refuses a value of an enumeration that is no item of it.

@@ -10,6 +10,7 @@ mod peer;
 mod policies;
 mod results;
 mod ses;
+mod starts;
 
 use std::{
     path::{Path, PathBuf},
