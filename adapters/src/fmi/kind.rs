@@ -443,6 +443,12 @@ fn remark(instance: &Instance, layout: &Layout) {
             "`{names}`: texts and bytes have no ports here, only start values; `ignore` them to silence this"
         ));
     }
+    if let Some(start) = layout.description.experiment.start.filter(|start| *start != 0.0) {
+        instance.remark(format!(
+            "its default experiment begins at {start} s, and runs begin at 0 s, which is what the FMU is told: what it \
+             computes from the time is that of 0 s on"
+        ));
+    }
     if layout.interface.needs_tool {
         let remark =
             "needsExecutionTool: it runs only where the program that exported it is installed";

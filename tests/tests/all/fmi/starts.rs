@@ -68,3 +68,13 @@ fn turns_are_no_frequencies() {
         assert!((found - wanted).abs() < 1e-6, "{unit} {start}: {found}");
     }
 }
+
+/// A run begins at 0 s; an FMU whose experiment begins elsewhere is told so, and so is the user.
+#[test]
+fn an_experiment_that_begins_later() {
+    let later = [("startTime=\"0\"", "startTime=\"2\"")];
+    let run = Bench::new("start-time").fmu("mass", &later).run(&mass("1", ""), S);
+    let notes: Vec<String> = run.facts().into_iter().map(|f| f.1).collect();
+    let part = "its default experiment begins at 2 s, and runs begin at 0 s";
+    assert!(notes.len() == 1 && notes[0].contains(part), "{notes:?}");
+}
