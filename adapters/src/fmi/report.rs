@@ -18,8 +18,12 @@ pub struct Port {
     pub name: String,
     /// Name in the FMU.
     pub variable: String,
-    /// Type.
+    /// Type; of an enumeration that of its numbers.
     pub ty: String,
+    /// Items of an enumeration, with their numbers.
+    pub items: Vec<String>,
+    /// Start values of an input.
+    pub start: Option<String>,
     /// Physical unit.
     pub unit: Option<String>,
     /// Number of elements; those of an array are `name_1`, `name_2`, …
@@ -86,6 +90,8 @@ fn port(v: &Variable) -> Port {
         name: port_name(&v.name),
         variable: v.name.clone(),
         ty: format!("{:?}", v.ty),
+        items: v.items.iter().map(|i| format!("{} ({})", i.name, i.value)).collect(),
+        start: (v.causality == Causality::Input).then(|| v.start.join(" ")),
         unit: v.unit.clone(),
         elements: v.elements,
     }
@@ -144,7 +150,13 @@ impl Info {
                 let size =
                     if p.elements == 1 { String::new() } else { format!("_1…{}", p.elements) };
                 let own = if p.name == p.variable { "" } else { &p.variable };
-                let line = format!("  {}{size} {}{unit} {own}", p.name, p.ty);
+                let items = match p.items.as_slice() {
+                    [] => String::new(),
+                    items => format!(": {}", items.join(", ")),
+                };
+                let start = p.start.iter().filter(|text| !text.is_empty());
+                let start: String = start.map(|text| format!(" = {text}")).collect();
+                let line = format!("  {}{size} {}{items}{start}{unit} {own}", p.name, p.ty);
                 let _ = writeln!(out, "{}", line.trim_end());
             }
         }
@@ -185,10 +197,11 @@ pub fn check(file: &Path) -> Result<Verdict, String> {
     let platforms = contents(file)?;
     let (own, ending) = platform(d.version);
     if !platforms.contains(&own) {
-        problems.push(format!(
-            "there is no binary for this machine (binaries/{own}), only for {}",
-            listed(&platforms)
-        ));
+        let others = match platforms.as_slice() {
+            [] => "nor for any other".to_owned(),
+            others => format!("only for {}", others.join(", ")),
+        };
+        problems.push(format!("there is no binary for this machine (binaries/{own}), {others}"));
     }
     let all = binaries(file)?;
     for i in d.co_simulation.iter().chain(&d.model_exchange) {
