@@ -11,13 +11,12 @@
 enum {
     NOTHING, ERROR, FATAL, LONG_STEPS, EVERY_STEP, WARNING, NO_NUMBER, NO_PROGRESS, BEYOND, SMALL_STEPS, ROUNDED, LOUD,
     NULL_WRITE, ABORT, OVERFLOW, EXIT, EXIT_AT_ONCE, DIVISION, HEAP, IN_FREE, ENDLESS, ENDLESS_END, FOLDER, ROUNDING,
-    TRAPS, HUGE_STATE, MEMORY, AT_RANDOM,
+    TRAPS, HUGE_STATE, MEMORY, AT_RANDOM, NO_SLOPE,
 };
 typedef struct { double fault, u, y; } State;
 static const char TOKEN[] = "{faulty}";
 static volatile int zero = 0, one = 1;
 static int *volatile nowhere = 0;
-#define NO_DERIVATIVES
 #define FREED(m) do { if ((m)->state.fault == IN_FREE) *nowhere = 1; } while (0)
 #define TERMINATED(m) while ((m)->state.fault == ENDLESS_END) zero = 0
 #define STATE_SIZE(m) ((m)->state.fault == HUGE_STATE ? 200UL << 30 : sizeof(Saved))
@@ -105,4 +104,12 @@ static fmi3Status step(Instance *m, double t, double h, Ended *end) {
 static fmi3Status event(Instance *m, Next *next) {
     (void)m, (void)next;
     return fmi3OK;
+}
+static double derivative(State *s, fmi3ValueReference r, int order) {
+    (void)r;
+    return s->fault == NO_SLOPE ? NAN : order == 1;
+}
+static double sensitivity(State *s, fmi3ValueReference y, fmi3ValueReference u) {
+    (void)s, (void)y, (void)u;
+    return 0;
 }

@@ -15,6 +15,7 @@ static fmi3Status accept(Instance *m, fmi3ValueReference r, double x) {
         m->log(m->environment, fmi3Error, "logStatusDiscard", "the mass must be positive");
         return fmi3Discard;
     }
+    if (r == 6 && x > 1e6) return fmi3Discard;
     return fmi3OK;
 }
 static double pull(State *s, double x, double v) { return (s->force - s->c * x - s->d * v) / s->m; }

@@ -3,7 +3,7 @@
 use super::{
     calls::{Answer, Call, Carrier},
     description::{Description, Interface, Type, Version},
-    library::{Completed, Curve, Status, Stepped, Updated, Vector},
+    library::{Completed, Curve, OWN, Status, Stepped, Updated, Vector},
     place,
     worker::Isolation,
 };
@@ -26,6 +26,13 @@ pub struct CallError {
     pub status: Status,
     /// Messages that the FMU logged during the call.
     pub log: Vec<String>,
+}
+
+impl CallError {
+    /// The call and how it went wrong, without a remedy.
+    pub(super) fn story(&self) -> String {
+        format!("{}{}", self.call, story(self.status, &self.log))
+    }
 }
 
 /// How the call went wrong.
@@ -91,8 +98,8 @@ struct Shared {
     carrier: Mutex<Box<dyn Carrier>>,
     version: Version,
     remarks: Mutex<Vec<String>>,
-    /// Outputs that were told of.
-    noted: Mutex<BTreeSet<usize>>,
+    /// Topics and ports that were told of.
+    noted: Mutex<BTreeSet<(&'static str, usize)>>,
     /// Number of the next saved state.
     states: AtomicU64,
 }
@@ -191,9 +198,14 @@ impl Instance {
         }
     }
 
-    /// A remark about an output, of which there is one at most, however often a run goes back.
-    pub(super) fn remark_once(&self, port: usize, text: impl FnOnce() -> String) {
-        if self.shared.noted.lock().is_ok_and(|mut noted| noted.insert(port)) {
+    /// A remark about a port, of which there is one at most for each topic, however often a run goes back.
+    pub(super) fn remark_once(
+        &self,
+        topic: &'static str,
+        port: usize,
+        text: impl FnOnce() -> String,
+    ) {
+        if self.shared.noted.lock().is_ok_and(|mut noted| noted.insert((topic, port))) {
             self.remark(text());
         }
     }
@@ -203,10 +215,25 @@ impl Instance {
         let remarks = self.shared.remarks.lock().map(|mut all| std::mem::take(&mut *all));
         let mut told = remarks.unwrap_or_default();
         let Ok(mut carrier) = self.shared.carrier.lock() else { return told };
-        let bad = |(s, category, text): (Status, String, String)| {
-            (s != Status::Ok).then(|| format!("FMU {} [{category}]: {text}", s.name()))
+        let bad = |(s, category, text): (Status, String, String)| match (s, &*category) {
+            (Status::Ok, _) => None,
+            (Status::Warning, OWN) => Some(text),
+            _ => Some(format!("FMU {} [{category}]: {text}", s.name())),
         };
-        told.extend(carrier.heard().log.into_iter().filter_map(bad));
+        let heard = carrier.heard();
+        told.extend(heard.log.into_iter().filter_map(bad));
+        let once = |status: &Status| {
+            let name = self.name("SetFloat64");
+            let mut noted = self.shared.noted.lock().ok()?;
+            noted.insert(("inside", 0)).then(|| {
+                format!(
+                    "{name} inside a step gave {}, though the input is marked intermediateUpdate: there it holds what \
+                     it was told last",
+                    status.name()
+                )
+            })
+        };
+        told.extend(heard.refused.as_ref().and_then(once));
         told
     }
 
@@ -367,7 +394,7 @@ impl Instance {
     /// Derivatives of outputs by time at the last communication point.
     ///
     /// # Errors
-    /// The FMU's.
+    /// The FMU's; one that refuses them by [`Status::Discard`] or [`Status::Error`] goes on without.
     pub fn output_derivatives(&self, references: &[u32], orders: &[i32]) -> Called<Vec<f64>> {
         let mut values = vec![0.0; references.len()];
         let call = Call::OutputDerivatives(references.into(), orders.into());

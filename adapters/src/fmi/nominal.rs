@@ -32,7 +32,7 @@ pub(super) fn watch(instance: &Instance, nominals: &[Nominal], y: &[f64], at: f6
         let Some(value) = y.get(nominal.port).filter(|y| y.abs() > FAR * nominal.value) else {
             continue;
         };
-        instance.remark_once(nominal.port, || {
+        instance.remark_once("nominal", nominal.port, || {
             format!(
                 "output {} is {value:e} at {at} s, more than a thousand times its nominal value {:e}: the FMU may be \
                  beyond the range that it is made for, or be sent inputs in other units",

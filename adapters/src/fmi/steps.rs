@@ -230,37 +230,76 @@ impl FmuUnit {
     /// Coefficients beyond the value, per output.
     fn derivatives(&self) -> Result<Vec<Vec<f64>>, CallError> {
         let settings = &self.settings;
-        let place = &self.data.place;
         let mut out = vec![Vec::new(); settings.continuous.len()];
+        if settings.order == 0 || !self.data.place.stepped {
+            return Ok(out);
+        }
         let order = settings.order.min(self.interface.output_derivatives);
-        if settings.order == 0 || !place.stepped {
-            return Ok(out);
-        }
-        if order == 0 {
-            for ((c, slope), known) in out.iter_mut().zip(&place.slopes).zip(&settings.continuous) {
-                c.extend(known.map(|_| slope));
-            }
-            return Ok(out);
-        }
         let known = settings.continuous.iter().enumerate();
         let known: Vec<(usize, u32)> = known.filter_map(|(i, r)| Some((i, (*r)?))).collect();
+        let given = self.given_derivatives(order, &known)?;
+        let mut without = Vec::new();
+        for (k, &(i, _)) in known.iter().enumerate() {
+            let own: Vec<f64> = given.iter().skip(k).step_by(known.len()).copied().collect();
+            let good = own.iter().all(|d| d.is_finite());
+            if !good {
+                without.push(port_name(settings, i));
+            }
+            let slope = self.data.place.slopes[i];
+            out[i] = match good {
+                true if !own.is_empty() => own,
+                _ if slope.is_finite() => vec![slope],
+                _ => Vec::new(),
+            };
+        }
+        if !without.is_empty() {
+            let story =
+                format!("the FMU gives no numbers as derivatives of {}", without.join(", "));
+            self.tell_without(story);
+        }
+        Ok(out)
+    }
+
+    /// Taylor coefficients of outputs that the FMU gives, order by order; none where it refuses them.
+    fn given_derivatives(
+        &self,
+        order: usize,
+        known: &[(usize, u32)],
+    ) -> Result<Vec<f64>, CallError> {
         let (mut references, mut orders) = (Vec::new(), Vec::new());
         for k in 1..=order {
             references.extend(known.iter().map(|(_, r)| *r));
             orders.extend(known.iter().map(|_| k as i32));
         }
         if references.is_empty() {
-            return Ok(out);
+            return Ok(Vec::new());
         }
-        let values = self.instance.output_derivatives(&references, &orders)?;
-        let mut factorial = 1.0;
-        for (k, row) in values.chunks(known.len()).enumerate() {
-            factorial *= (k + 1) as f64;
-            for ((i, _), d) in known.iter().zip(row) {
-                out[*i].push(d / factorial);
+        match self.instance.output_derivatives(&references, &orders) {
+            Ok(mut values) => {
+                let mut factorial = 1.0;
+                for (k, row) in values.chunks_mut(known.len()).enumerate() {
+                    factorial *= (k + 1) as f64;
+                    row.iter_mut().for_each(|d| *d /= factorial);
+                }
+                Ok(values)
             }
+            Err(e) if matches!(e.status, Status::Discard | Status::Error) => {
+                self.tell_without(e.story());
+                Ok(Vec::new())
+            }
+            Err(e) => Err(e),
         }
-        Ok(out)
+    }
+
+    /// A remark on derivatives of outputs that an FMU declares and does not have.
+    fn tell_without(&self, story: String) {
+        let (time, order) = (self.data.place.time, self.interface.output_derivatives);
+        self.instance.remark_once("derivatives", 0, || {
+            format!(
+                "{story} at {time} s, though maxOutputDerivativeOrder is {order}: outputs go on along their last step, \
+                 and hold their values with `segment_order = 0`"
+            )
+        });
     }
 
     /// Lines up segments of the outputs that are not what receivers hold, for tick `at`.

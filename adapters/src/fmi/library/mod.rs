@@ -33,6 +33,9 @@ pub use raw::{RawInstance, RawState};
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, path::Path};
 
+/// Category of messages that are not the FMU's.
+pub const OWN: &str = "import";
+
 /// The functions of one binary, for one interface type.
 struct Functions {
     api: Api,

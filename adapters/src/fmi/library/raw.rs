@@ -1,12 +1,12 @@
 //! One instance: every call checked for its status, none made after a fatal one.
 use super::{
-    Api, Functions, Status, Stepped, Updated,
+    Api, Functions, OWN, Status, Stepped, Updated,
     callbacks::{Callbacks2, Curve, Environment, Handle, Heard},
     environment::standard_arithmetic,
     table::{Plain, Raw},
     v2, v3,
 };
-use std::ptr;
+use std::{collections::BTreeMap, ptr};
 
 /// An instance. Not for use by two threads at a time.
 pub struct RawInstance {
@@ -19,6 +19,23 @@ pub struct RawInstance {
     pub(super) dead: bool,
     /// Whether the instance was initialised, so that it can be terminated.
     pub(super) running: bool,
+    /// Derivatives of inputs that it was told, and how many it takes.
+    pub(super) slopes: Slopes,
+}
+
+/// Orders of derivatives of inputs (FMI 2.0).
+#[derive(Debug)]
+pub(super) struct Slopes {
+    /// The highest order that each input was told; what was told once is told in every step.
+    told: BTreeMap<u32, i32>,
+    /// The highest order that the FMU takes, as far as it was asked.
+    most: i32,
+}
+
+impl Default for Slopes {
+    fn default() -> Self {
+        Self { told: BTreeMap::new(), most: i32::MAX }
+    }
 }
 
 /// A saved state. Freed by [`RawInstance::free_state`] only.
@@ -75,7 +92,7 @@ impl RawInstance {
     pub(super) fn absent(&mut self) -> Status {
         if let Ok(mut heard) = self.environment.heard.lock() {
             let text = "the binary does not have this function".to_owned();
-            heard.log.push((Status::Error, "import".to_owned(), text));
+            heard.log.push((Status::Error, OWN.to_owned(), text));
         }
         Status::Error
     }
@@ -246,25 +263,65 @@ impl RawInstance {
         }
     }
 
-    /// Inputs follow their curves in the next step of FMI 2.0.
+    /// Inputs follow their curves in the next step of FMI 2.0, as far as the FMU takes their derivatives: the standard
+    /// names no highest order.
     fn set_input_derivatives(&mut self, from: f64) -> Status {
-        let Api::V2(f) = &self.functions.api else { return Status::Ok };
-        let function = f.input_derivatives;
-        let Ok(curves) = self.environment.curves.lock() else { return Status::Fatal };
+        loop {
+            let (references, orders, values) = self.input_derivatives(from);
+            let Api::V2(f) = &self.functions.api else { return Status::Ok };
+            let (function, n) = (f.input_derivatives, references.len());
+            let Some(&highest) = orders.iter().max() else { return Status::Ok };
+            let (running, heard) = (self.running, self.log_length());
+            let status =
+                call!(self, function, references.as_ptr(), n, orders.as_ptr(), values.as_ptr());
+            if !matches!(status, Status::Discard | Status::Error) {
+                return status;
+            }
+            // It takes no part of this, and is well otherwise.
+            (self.running, self.slopes.most) = (running, highest - 1);
+            self.tell_refused(highest, status, heard);
+        }
+    }
+
+    /// Derivatives at `from` that the FMU is to be told: one of first order per input, higher ones where they are not
+    /// zero, or were not before.
+    fn input_derivatives(&mut self, from: f64) -> (Vec<u32>, Vec<i32>, Vec<f64>) {
         let (mut references, mut orders, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        let Ok(curves) = self.environment.curves.lock() else {
+            return (references, orders, values);
+        };
+        let Slopes { told, most } = &mut self.slopes;
         for curve in curves.iter() {
-            for (k, value) in curve.derivatives(from).into_iter().enumerate() {
+            let all = curve.derivatives(from);
+            let own = all.iter().rposition(|d| *d != 0.0).map_or(1, |k| k as i32 + 1);
+            let last = told.entry(curve.reference).or_insert(1);
+            *last = own.max(*last).min(*most);
+            for order in 1..=*last {
                 references.push(curve.reference);
-                orders.push(k as i32 + 1);
-                values.push(value);
+                orders.push(order);
+                values.push(all.get(order as usize - 1).copied().unwrap_or(0.0));
             }
         }
-        drop(curves);
-        if references.is_empty() {
-            return Status::Ok;
-        }
-        let n = references.len();
-        call!(self, function, references.as_ptr(), n, orders.as_ptr(), values.as_ptr())
+        (references, orders, values)
+    }
+
+    fn log_length(&self) -> usize {
+        self.environment.heard.lock().map_or(0, |heard| heard.log.len())
+    }
+
+    /// One remark in place of what the FMU logged, behind so many messages, about an order that it does not take.
+    fn tell_refused(&mut self, order: i32, status: Status, before: usize) {
+        let Ok(mut heard) = self.environment.heard.lock() else { return };
+        heard.log.truncate(before);
+        let inside = match order {
+            1 => "inputs hold the values of the beginnings of steps".to_owned(),
+            _ => format!("inputs follow their derivatives up to order {} inside steps", order - 1),
+        };
+        let text = format!(
+            "fmi2SetRealInputDerivatives of order {order} gave {}, though canInterpolateInputs is true: {inside}",
+            status.name()
+        );
+        heard.log.push((Status::Warning, OWN.to_owned(), text));
     }
 }
 

@@ -2,6 +2,7 @@
 use super::{
     Api, Functions, RawInstance, Request,
     callbacks::{Callbacks2, Environment, Handle, intermediate, logger, text},
+    raw::Slopes,
     table::Raw,
     v2,
 };
@@ -122,8 +123,16 @@ impl RawInstance {
         };
         let raw = raw.unwrap_or(ptr::null_mut());
         let (handle, dead) = (Handle(raw), raw.is_null());
-        let mut this =
-            Self { functions, handle, environment, _callbacks: callbacks, dead, running: false };
+        let slopes = Slopes::default();
+        let mut this = Self {
+            functions,
+            handle,
+            environment,
+            _callbacks: callbacks,
+            dead,
+            running: false,
+            slopes,
+        };
         if dead {
             let log: Vec<String> = this.heard().log.into_iter().map(|(_, _, m)| m).collect();
             return Err(format!("the FMU refused to be instantiated: {}", log.join("; ")));

@@ -23,10 +23,14 @@ impl RawInstance {
             return Status::Fatal;
         }
         let (vr, n, out) = (references.as_ptr(), references.len(), values.as_mut_ptr());
-        match &self.functions.api {
+        // An FMU that has none is well otherwise.
+        let running = self.running;
+        let status = match &self.functions.api {
             Api::V2(f) => call!(self, f.output_derivatives, vr, n, orders.as_ptr(), out),
             Api::V3(f) => call!(self, f.output_derivatives, vr, n, orders.as_ptr(), out, n),
-        }
+        };
+        self.running = running;
+        status
     }
 
     /// Directional derivatives of `unknowns` by `knowns` in the direction `seed`, into `values`:

@@ -1,6 +1,7 @@
 //! FMUs as units, compared with the same units as equations.
 mod ball;
 mod bonds;
+mod derivatives;
 mod exchange;
 mod faults;
 mod isolation;
