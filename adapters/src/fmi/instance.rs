@@ -1,6 +1,8 @@
 //! A running FMU behind safe calls: statuses become errors that name call, variables and what the
 //! FMU logged.
+pub use super::block::Block;
 use super::{
+    block::{check, names},
     calls::{Answer, Call, Carrier},
     description::{Description, Interface, Type, Version},
     library::{Completed, Curve, OWN, Status, Stepped, Updated, Vector},
@@ -18,7 +20,7 @@ use std::{
 
 /// A call that the FMU did not carry out.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{call}{}; {}", story(*status, log), remedy(*status))]
+#[error("{call}{}{}", story(*status, log), remedy(*status))]
 pub struct CallError {
     /// The function and its arguments; or what is wrong with values that the FMU gave.
     pub call: String,
@@ -40,7 +42,7 @@ fn story(status: Status, log: &[String]) -> String {
     let said = log.join("; ");
     match (status, log.is_empty()) {
         (Status::Lost, _) => format!(": {said}"),
-        (Status::Ok, true) => String::new(),
+        (Status::Ok, true) | (Status::Unasked, _) => String::new(),
         (Status::Ok, false) => format!(" (the FMU says: {said})"),
         (_, true) => format!(" gave {}", status.name()),
         (_, false) => format!(" gave {} (the FMU says: {said})", status.name()),
@@ -50,49 +52,42 @@ fn story(status: Status, log: &[String]) -> String {
 fn remedy(status: Status) -> &'static str {
     match status {
         Status::Discard => {
-            "the FMU does not accept these values or this step: check start values and inputs, or \
-             make `step` smaller"
+            "; the FMU does not accept these values or this step: check start values and inputs, or \
+             make `step` smaller (`max_step` in model exchange)"
         }
         Status::Pending => {
-            "steps in the background are not supported: export the FMU without \
+            "; steps in the background are not supported: export the FMU without \
              canRunAsynchronuously"
         }
         Status::Fatal => {
-            "the binary must not be used any more in this process: report it to the FMU's vendor"
+            "; the binary must not be used any more in this process: report it to the FMU's vendor"
         }
         Status::Lost => {
-            "report the binary to the FMU's vendor, or give it more with `memory` and `call_timeout`"
+            "; report the binary to the FMU's vendor, or give it more with `memory` and `call_timeout`"
         }
+        Status::Unasked => "",
         Status::Ok => {
-            "check start values and inputs, `tolerance` and `solver`, or report it to the FMU's vendor"
+            "; check start values and inputs, `tolerance` and `solver`, or report it to the FMU's vendor"
         }
-        _ => "the instance cannot go on: check start values and inputs, or make `step` smaller",
+        _ => {
+            "; the instance cannot go on: check start values and inputs, or make `step` smaller (`max_step` in model exchange)"
+        }
     }
 }
 
 type Called<T = ()> = Result<T, CallError>;
 
-/// Variables of one type, and the places of their elements among the ports.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Block {
-    /// Type.
-    pub ty: Type,
-    /// Value references.
-    pub references: Vec<u32>,
-    /// Name and number of elements of each variable.
-    pub variables: Vec<(String, usize)>,
-    /// Places of all elements.
-    pub places: Vec<usize>,
+/// The FMU's own events follow each other faster than ticks, without end.
+pub(super) fn crowded(next: f64, now: f64) -> CallError {
+    let call = format!(
+        "after {ROUNDS} time events that followed each other within a tick, the FMU wants the next one at {next} s, and \
+         it is {now} s; choose a finer `resolution` if these times are meant, or report them to the FMU's vendor"
+    );
+    CallError { call, status: Status::Unasked, log: Vec::new() }
 }
 
-impl Block {
-    fn gather(&self, values: &[f64]) -> Vec<f64> {
-        self.places.iter().map(|&p| values[p]).collect()
-    }
-}
-
-/// Most rounds of one event.
-const ROUNDS: usize = 1000;
+/// Most rounds of one event, and most events of the FMU's own clock within a tick.
+pub(super) const ROUNDS: usize = 1000;
 
 struct Shared {
     carrier: Mutex<Box<dyn Carrier>>,
@@ -568,26 +563,4 @@ impl Instance {
 fn strange(call: String) -> CallError {
     let log = vec!["the worker gave another answer than that of this call".to_owned()];
     CallError { call, status: Status::Lost, log }
-}
-
-fn names(block: &Block) -> String {
-    let names: Vec<&str> = block.variables.iter().map(|(n, _)| n.as_str()).collect();
-    names.join(", ")
-}
-
-/// Whether the type can hold the values.
-fn check(block: &Block, values: &[f64]) -> Called {
-    let range = block.ty.range();
-    let fits = |x: f64| x.is_finite() && range.is_none_or(|(low, high)| low <= x && x <= high);
-    let Some(bad) = values.iter().position(|&x| !fits(x)) else { return Ok(()) };
-    let mut left = bad;
-    let found = block.variables.iter().find(|(_, n)| {
-        let here = left < *n;
-        left = left.saturating_sub(*n);
-        here
-    });
-    let name = found.map_or("", |(n, _)| n.as_str());
-    let ty = block.ty;
-    let call = format!("setting {name} of type {ty:?} to {}", values[bad]);
-    Err(CallError { call, status: Status::Discard, log: Vec::new() })
 }

@@ -2,6 +2,7 @@
 use super::{
     beginning::{Beginning, Part},
     description::{InterfaceKind, Type, Variable},
+    discrete::Whole,
     instance::{CallError, Instance},
     isolation,
     layout::{Checked, Layout, Ported, blocks, layout, structure},
@@ -145,6 +146,15 @@ fn feed_through(layout: &Layout) -> FeedThrough {
         }
     }
     FeedThrough::Pairs(pairs)
+}
+
+/// How inputs of whole numbers hear.
+pub(super) fn whole(layout: &Layout, tolerance: f64, context: &Context<'_>) -> Whole {
+    let mut ports = vec![false; layout.ports.inputs.len()];
+    for p in layout.ported(&layout.inputs) {
+        ports[p.first..p.first + p.variable.elements].fill(p.variable.ty.range().is_some());
+    }
+    Whole { ports, tolerance, tick: context.resolution.seconds(1) }
 }
 
 /// Whether an input may change inside steps.
@@ -300,6 +310,7 @@ impl Builder<'_> {
             state_access: d.state_access && self.params.bool("state_access"),
             smooth: blocks(layout.ported(&layout.inputs).filter(smooth)),
             discrete: blocks(layout.ported(&layout.inputs).filter(|p| !smooth(p))),
+            whole: whole(layout, tolerance, self.context),
             intermediate,
             outputs: blocks(layout.ported(&layout.outputs)),
             continuous,

@@ -134,6 +134,10 @@ pub(super) fn layout(params: &Params, folder: &Path) -> Checked<Layout> {
             errors.push(ParamError::at(name.span.clone(), message).help("remove it"));
         }
     }
+    // Without event mode, or a way back, jumps of outputs show at communication points only.
+    let restores = interface.state_access && params.bool("state_access");
+    let hears = description.variables.iter().any(|v| v.causality == Causality::Input);
+    let exact = interface.event_mode && (restores || !hears);
     let mut ports = Ports::default();
     let (mut inputs, mut outputs, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
     for (i, v) in description.variables.iter().enumerate() {
@@ -155,7 +159,7 @@ pub(super) fn layout(params: &Params, folder: &Path) -> Checked<Layout> {
             continue;
         }
         place.push((i, list.len()));
-        let sampled = interface.kind == InterfaceKind::CoSimulation && v.continuous;
+        let sampled = interface.kind == InterfaceKind::CoSimulation && (v.continuous || !exact);
         let base = port_name(&v.name);
         for k in 1..=v.elements {
             let name = if v.shape.is_empty() { base.clone() } else { format!("{base}_{k}") };

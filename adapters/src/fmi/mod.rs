@@ -18,8 +18,10 @@
 //! derivatives, numbers and truth values, arrays. Refused by name: clocks, binary and text ports.
 pub mod archive;
 mod beginning;
+mod block;
 mod calls;
 pub mod description;
+mod discrete;
 pub mod instance;
 mod isolation;
 pub mod kind;

@@ -1,9 +1,11 @@
 //! The work of the unit with its FMU: steps, events, inputs, and the segments of its outputs.
 use super::{
+    block::name_of,
+    discrete::moving,
     instance::{Block, CallError, StateHandle},
     library::{Curve, Status, Stepped},
     nominal::watch,
-    unit::{FmuUnit, Place, Settings},
+    unit::{FmuUnit, Place},
 };
 use std::sync::Arc;
 use superdense_models::signal::{
@@ -26,8 +28,9 @@ impl FmuUnit {
 
     /// Values of all inputs at a time.
     fn inputs_at(&self, time: f64) -> Vec<f64> {
+        let whole = &self.settings.whole;
         let value = |(port, &start): (usize, &f64)| match self.held_at(port, time) {
-            Some(h) => h.segment().value(time - self.seconds(h.since())),
+            Some(h) => whole.heard(port, h.segment(), time - self.seconds(h.since())),
             None => start,
         };
         self.data.start.iter().enumerate().map(value).collect()
@@ -131,15 +134,22 @@ impl FmuUnit {
         let (start, before) = (self.data.place.time, self.data.y.clone());
         self.data.jumped = false;
         let mut short = None;
-        while target - self.data.place.time >= self.tick() && !self.data.terminate {
+        // Where the clock of the FMU has an event, it goes there, however near that is.
+        let own = self.data.place.next == Some(target);
+        let least = if own { f64::MIN_POSITIVE } else { self.tick() };
+        while target - self.data.place.time >= least && !self.data.terminate {
             let event = self.step(target, &mut short)?;
-            if event {
+            let reads = self.reads();
+            if event || reads {
                 let mut left = vec![0.0; n];
                 self.instance.read(&self.settings.outputs, &mut left)?;
                 self.data.left = left;
-                self.happen(&[])?;
+                let settings = Arc::clone(&self.settings);
+                self.happen(if reads { &settings.discrete } else { &[] })?;
+                (happened, self.data.jumped) = (happened | event, true);
+            }
+            if event {
                 self.data.place.slopes.fill(0.0);
-                (happened, self.data.jumped) = (true, true);
                 if stop {
                     break;
                 }
@@ -153,10 +163,18 @@ impl FmuUnit {
                 let slope = |(new, old): (&f64, &f64)| (new - old) / by;
                 self.data.place.slopes = y.iter().zip(&before).map(slope).collect();
             }
-            self.data.left.clone_from(&y);
+            if !self.data.jumped {
+                self.data.left.clone_from(&y);
+            }
         }
         self.data.y = y;
         Ok(happened)
+    }
+
+    /// Whether each communication point is an event, because a signal moves at an input that only event mode takes.
+    fn reads(&self) -> bool {
+        let (settings, inputs) = (&self.settings, &self.data.inputs[..]);
+        moving(&self.instance, &settings.discrete, (&settings.whole, inputs))
     }
 
     /// Event mode, in which discrete inputs may be set.
@@ -243,7 +261,7 @@ impl FmuUnit {
             let own: Vec<f64> = given.iter().skip(k).step_by(known.len()).copied().collect();
             let good = own.iter().all(|d| d.is_finite());
             if !good {
-                without.push(port_name(settings, i));
+                without.push(name_of(&settings.outputs, i));
             }
             let slope = self.data.place.slopes[i];
             out[i] = match good {
@@ -302,6 +320,20 @@ impl FmuUnit {
         });
     }
 
+    /// A discrete output has changed, and nobody has told of an event: it may have changed at any time of the step.
+    fn tell_unannounced(&self, port: usize, step: f64) {
+        if !self.interface.event_mode || self.data.sent[port].is_none() {
+            return;
+        }
+        let (name, time) = (name_of(&self.settings.outputs, port), self.data.place.time);
+        self.instance.remark_once("unannounced", port, || {
+            format!(
+                "discrete output {name} is another one at the communication point {time} s, and the FMU told of no event \
+                 before it: times of its changes are known to {step} s only"
+            )
+        });
+    }
+
     /// Lines up segments of the outputs that are not what receivers hold, for tick `at`.
     pub(super) fn queue(&mut self, at: i64) -> Result<(), CallError> {
         let more = self.derivatives()?;
@@ -314,7 +346,8 @@ impl FmuUnit {
             c.extend(more);
             if let Some(bad) = c.iter().find(|x| !x.is_finite()) {
                 let time = self.data.place.time;
-                let call = format!("output {} at {time} s is {bad}", port_name(&settings, port));
+                let call =
+                    format!("output {} at {time} s is {bad}", name_of(&settings.outputs, port));
                 return Err(CallError { call, status: Status::Ok, log: Vec::new() });
             }
             let smooth = settings.continuous[port].is_some();
@@ -334,6 +367,9 @@ impl FmuUnit {
                     }
                 }
             };
+            if wrong && !smooth && !self.data.jumped {
+                self.tell_unannounced(port, horizon);
+            }
             if wrong {
                 let first = self.data.sent[port].is_none();
                 let held = self.data.sent[port].as_ref().map(|h| h.value(at, &timer));
@@ -353,16 +389,4 @@ impl FmuUnit {
 fn strange(from: f64, by: f64, what: String) -> CallError {
     let call = format!("the step from {from} s by {by} s {what}");
     CallError { call, status: Status::Ok, log: Vec::new() }
-}
-
-fn port_name(settings: &Settings, port: usize) -> String {
-    for block in &settings.outputs {
-        let mut places = block.places.iter();
-        for (name, elements) in &block.variables {
-            if places.by_ref().take(*elements).any(|&p| p == port) {
-                return name.clone();
-            }
-        }
-    }
-    port.to_string()
 }

@@ -16,7 +16,8 @@
 use super::{
     beginning::Beginning,
     description::Interface,
-    instance::{Block, CallError, Instance, StateHandle},
+    discrete::Whole,
+    instance::{Block, CallError, Instance, ROUNDS, StateHandle, crowded},
     library::Updated,
     nominal::Nominal,
 };
@@ -53,6 +54,7 @@ pub(super) struct Settings {
     pub smooth: Vec<Block>,
     /// Inputs that event mode wants.
     pub discrete: Vec<Block>,
+    pub whole: Whole,
     /// Per input: the reference, if it can be set inside steps.
     pub intermediate: Vec<Option<u32>>,
     /// Outputs.
@@ -126,6 +128,10 @@ pub(super) struct Data {
     pub outbox: Vec<(u16, Segment)>,
     /// All answers of this time have come, as far as anyone can tell.
     pub listened: bool,
+    /// Tick at which an input of whole numbers will have changed.
+    pub flip: i64,
+    /// Steps so far that ended in the tick in which they began.
+    pub standing: usize,
     pub plan: Plan,
     pub terminate: bool,
     pub counts: UnitStatistics,
@@ -171,6 +177,8 @@ impl FmuUnit {
             sent: vec![None; n],
             outbox: Vec::new(),
             listened: false,
+            flip: NEVER,
+            standing: 0,
             plan: Plan::Send,
             terminate: updated.terminate,
             counts: UnitStatistics::default(),
@@ -220,8 +228,14 @@ impl FmuUnit {
             point = point.min(self.settings.stop);
         }
         let per_second = self.data.timer.resolution().ticks_per_second().unsigned_abs();
+        self.data.flip = self.flip();
+        if self.interface.variable_step {
+            point = point.min(self.data.flip);
+        }
+        // What the clock of the FMU has in this tick comes in this tick.
+        let soonest = if self.crowds(now).is_some() { now } else { now + 1 };
         let next = self.data.place.next.map(|t| ceil_ticks(t, per_second).unwrap_or(NEVER));
-        let due = next.map_or(point, |t| point.min(t.max(now + 1)));
+        let due = next.map_or(point, |t| point.min(t.max(soonest)));
         if due == NEVER {
             self.data.plan = Plan::Done;
             self.data.timer.set(NEVER);
@@ -243,6 +257,20 @@ impl FmuUnit {
         self.go_ahead(due, per_second)
     }
 
+    /// The tick at which an input of whole numbers changes next.
+    fn flip(&self) -> i64 {
+        let timer = &self.data.timer;
+        let age = |held: &Held| timer.seconds(held.since(), timer.now());
+        let first = self.settings.whole.first_flip(&self.data.inputs, age);
+        first.map_or(NEVER, |s| timer.event(timer.now(), s))
+    }
+
+    /// The next event of the FMU's clock, if that is to come by tick `now`.
+    fn crowds(&self, now: i64) -> Option<f64> {
+        let (from, to) = (self.data.place.time, self.seconds(now));
+        self.data.place.next.filter(|t| self.interface.event_mode && from < *t && *t <= to)
+    }
+
     fn go_ahead(&mut self, due: i64, per_second: u64) -> Result<(), CallError> {
         let now = self.data.timer.now();
         if self.settings.state_access {
@@ -255,7 +283,12 @@ impl FmuUnit {
         let mut at = due;
         if event || self.data.terminate {
             let found = ceil_ticks(self.data.place.time, per_second).unwrap_or(due);
-            at = found.max(now + 1).min(due);
+            at = found.max(now).min(due);
+        }
+        self.data.standing = if at > now { 0 } else { self.data.standing + 1 };
+        if self.data.standing > ROUNDS {
+            let next = self.data.place.next.unwrap_or(self.data.place.time);
+            return Err(crowded(next, self.seconds(now)));
         }
         self.queue(at)?;
         let terminate = std::mem::replace(&mut self.data.terminate, false);
@@ -286,14 +319,24 @@ impl FmuUnit {
         fx.report(Fact::Event { unit: None, name: Arc::from("event"), kind });
     }
 
-    /// Brings the FMU to the present.
+    /// Brings the FMU to the present, with all events of its clock until then.
     fn arrive(&mut self, fx: &mut Effects<Value>) -> Result<(), CallError> {
         let now = self.data.timer.now();
-        let planned = self.data.place.next;
-        if self.walk(self.target(now), false)? {
-            let timed = planned.is_some_and(|t| (t - self.seconds(now)).abs() <= self.tick());
-            self.report(timed, fx);
+        let mut jumped = false;
+        for round in 0.. {
+            let planned = self.data.place.next;
+            if self.walk(self.target(now), false)? {
+                let timed = planned.is_some_and(|t| (t - self.seconds(now)).abs() <= self.tick());
+                self.report(timed, fx);
+            }
+            jumped |= self.data.jumped;
+            match self.crowds(now) {
+                Some(next) if round >= ROUNDS => return Err(crowded(next, self.seconds(now))),
+                Some(_) if !self.data.terminate => {}
+                _ => break,
+            }
         }
+        self.data.jumped = jumped;
         self.queue(now)
     }
 
@@ -386,7 +429,10 @@ impl FmuUnit {
             (Plan::Present | Plan::Send | Plan::Listen, _) => {}
         }
         let fresh = bag.and_then(|b| self.receive(b));
-        let waiting = self.data.waiting.take();
+        let mut waiting = self.data.waiting.take();
+        if self.data.flip <= self.data.timer.now() {
+            (waiting, self.data.flip) = (Some(true), NEVER);
+        }
         if fresh.is_some() || waiting.is_some() {
             self.data.outbox.clear();
             if !self.begins_again()? {

@@ -82,6 +82,8 @@ pub enum Status {
     Pending,
     /// No status: the worker process of the instance is gone.
     Lost,
+    /// No status: the FMU was not asked, or did as it was asked; the text says what helps.
+    Unasked,
 }
 
 impl Status {
@@ -105,6 +107,7 @@ impl Status {
             Self::Fatal => "fatal",
             Self::Pending => "pending",
             Self::Lost => "lost",
+            Self::Unasked => "no status",
         }
     }
 }

@@ -4,6 +4,7 @@ use super::{
         beginning::Beginning,
         description::{Causality, Type, Variable},
         instance::{CallError, Instance},
+        kind::whole,
         layout::{Layout, Ported, blocks},
         library::{Status, Vector},
         nominal::nominals,
@@ -13,7 +14,7 @@ use super::{
 use std::sync::Arc;
 use superdense_models::{
     kinds::{Context, Params},
-    signal::{Timer, statistics::UnitStatistics},
+    signal::{NEVER, Timer, statistics::UnitStatistics},
     solve::ode::{Locator, Method, Options, Past, Solver, Watched},
 };
 
@@ -54,6 +55,7 @@ pub(in crate::fmi) fn settings(
         completed_step: i.completed_step,
         smooth: blocks(layout.ported(&layout.inputs).filter(smooth)),
         discrete: blocks(layout.ported(&layout.inputs).filter(|p| !smooth(p))),
+        whole: whole(layout, numerics.tolerance, context),
         outputs: blocks(layout.ported(&layout.outputs)),
         continuous,
         heard,
@@ -114,7 +116,9 @@ impl ExchangeUnit {
             due: (0, Due::Step),
             found: (0, Due::Step),
             next: None,
+            handled: f64::NEG_INFINITY,
             standing: 0,
+            flip: NEVER,
             sides: Vec::new(),
             past: Vec::new(),
             told: true,

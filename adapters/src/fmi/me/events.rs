@@ -1,15 +1,13 @@
 //! Events of the FMU: one round of its event iteration per micro-step.
 use super::{
     super::{
-        instance::{Block, CallError},
+        discrete::moving,
+        instance::{Block, CallError, ROUNDS, crowded},
         library::{Status, Vector},
     },
-    Due, ExchangeUnit,
+    Due, ExchangeUnit, Settings,
 };
 use superdense_models::solve::ode::{Past, Solver};
-
-/// Most rounds of one event.
-const ROUNDS: u32 = 1000;
 
 impl ExchangeUnit {
     /// The FMU is told that the solver's last step was accepted, once. It may want an event.
@@ -43,21 +41,24 @@ impl ExchangeUnit {
         let field = self.field();
         let now = field.absolute(0.0);
         field.place_at(own.map_or(now, |own| own.max(now)), 0.0, self.data.solver.state())?;
+        self.data.handled = own.unwrap_or(self.data.handled);
         self.instance.enter_event()?;
         (self.data.in_event, self.data.jumped, self.data.rounds) = (true, true, 0);
         Ok(())
     }
 
-    /// One round. With `inputs` these are set before it.
+    /// One round. With `inputs` these are set before it; signals that move at inputs that only events take are read at
+    /// each event.
     pub(super) fn round(&mut self, inputs: bool) -> Result<(), CallError> {
-        if inputs {
+        let Settings { smooth, discrete, whole, .. } = &*self.settings;
+        let first = self.data.rounds == 0;
+        if inputs || first && moving(&self.instance, discrete, (whole, &self.data.inputs)) {
             let values = self.field().inputs_at(0.0);
-            let all = self.settings.smooth.iter().chain(&self.settings.discrete);
-            let all: Vec<Block> = all.cloned().collect();
+            let all: Vec<Block> = smooth.iter().chain(discrete).cloned().collect();
             self.instance.write(&all, &values)?;
         }
         self.data.rounds += 1;
-        if self.data.rounds > ROUNDS {
+        if self.data.rounds as usize > ROUNDS {
             let call = format!("an event of the FMU wants more than {ROUNDS} rounds");
             return Err(CallError { call, status: Status::Ok, log: Vec::new() });
         }
@@ -101,19 +102,13 @@ impl ExchangeUnit {
         self.judge(&x)
     }
 
-    /// Refuses time events without end that do not lie a tick behind the one before.
+    /// Refuses events of the FMU's clock without end that do not go beyond the present.
     fn goes_on(&mut self) -> Result<(), CallError> {
         let now = self.field().absolute(0.0);
-        let next = self.data.next.filter(|next| next - now < 0.5 * self.tick());
+        let next = self.data.next.filter(|next| *next <= now);
         self.data.standing = if next.is_some() { self.data.standing + 1 } else { 0 };
         match next {
-            Some(next) if self.data.standing > ROUNDS => {
-                let call = format!(
-                    "after {ROUNDS} time events that followed each other within a tick, the FMU wants the next one at \
-                     {next} s, and it is {now} s"
-                );
-                Err(CallError { call, status: Status::Ok, log: Vec::new() })
-            }
+            Some(next) if self.data.standing > ROUNDS => Err(crowded(next, now)),
             _ => Ok(()),
         }
     }

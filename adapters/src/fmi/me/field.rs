@@ -33,11 +33,14 @@ impl Field<'_> {
 
     /// Values of all inputs.
     pub(super) fn inputs_at(&self, t: f64) -> Vec<f64> {
-        let value = |(held, &start): (&Option<Held>, &f64)| match held {
-            Some(h) => h.segment().value(self.timer.seconds(h.since(), self.timer.now()) + t),
+        let value = |(port, (held, &start)): (usize, (&Option<Held>, &f64))| match held {
+            Some(h) => {
+                let age = self.timer.seconds(h.since(), self.timer.now());
+                self.settings.whole.heard(port, h.segment(), age + t)
+            }
             None => start,
         };
-        self.inputs.iter().zip(self.start).map(value).collect()
+        self.inputs.iter().zip(self.start).enumerate().map(value).collect()
     }
 
     /// Moves the FMU there.

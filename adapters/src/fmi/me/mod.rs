@@ -22,6 +22,7 @@ mod walk;
 
 use super::{
     beginning::Beginning,
+    discrete::Whole,
     instance::{Block, CallError, Instance},
     nominal::Nominal,
     unit::receive,
@@ -60,6 +61,7 @@ pub(super) struct Settings {
     /// Continuous inputs, and those that only event mode takes.
     pub smooth: Vec<Block>,
     pub discrete: Vec<Block>,
+    pub whole: Whole,
     /// Outputs; per port whether it changes continuously, and whether somebody receives it.
     pub outputs: Vec<Block>,
     pub continuous: Vec<bool>,
@@ -94,6 +96,8 @@ pub(super) enum Due {
     State,
     /// The FMU's own time event.
     Time,
+    /// An input of whole numbers changes.
+    Input,
     /// Nothing any more.
     Never,
 }
@@ -130,8 +134,11 @@ pub(super) struct Data {
     pub found: (i64, Due),
     /// The FMU's next time event, in seconds since its start.
     pub next: Option<f64>,
-    /// Time events so far that did not bring the next one a tick on.
-    pub standing: u32,
+    /// The last one, and how many so far did not bring the next one beyond the present.
+    pub handled: f64,
+    pub standing: usize,
+    /// Tick at which an input of whole numbers will have changed.
+    pub flip: i64,
     /// Domains of the indicators: 1 or -1.
     pub sides: Vec<f64>,
     pub past: Vec<Past>,
@@ -227,6 +234,13 @@ impl ExchangeUnit {
         } else if now != before {
             self.note_until(earlier, now)?;
             self.move_on(self.data.timer.seconds(before, now), elapsed.is_none())?;
+        } else if elapsed.is_none() && self.data.due == (now, Due::Time) {
+            self.data.wanted = Some(Due::Time);
+        }
+        let flipped = self.data.flip <= now;
+        if flipped {
+            self.data.flip = NEVER;
+            self.data.wanted.get_or_insert(Due::Input);
         }
         let fresh = bag.and_then(|b| self.receive(b));
         let wanted = self.data.wanted.take();
@@ -238,13 +252,14 @@ impl ExchangeUnit {
         } else if fresh.is_some() || wanted.is_some() {
             self.cut(0.0)?;
             let wanted = wanted.or_else(|| self.data.wanted.take());
-            if let Some(reason) = wanted {
+            // A change of an input is told by whoever sends it.
+            if let Some(reason) = wanted.filter(|reason| *reason != Due::Input) {
                 self.report(reason, fx);
             }
             let discrete = fresh.is_some() && !self.settings.discrete.is_empty();
             if wanted.is_some() || fresh == Some(true) || discrete {
                 self.begin_event(self.data.next.filter(|_| wanted == Some(Due::Time)))?;
-                self.round(fresh.is_some())?;
+                self.round(fresh.is_some() || flipped)?;
             }
         }
         let only_sent = was_sending && !was_in_event && fresh.is_none() && wanted.is_none();
@@ -258,7 +273,7 @@ impl ExchangeUnit {
             _ if !due => self.cut(0.0),
             Due::Piece | Due::Never => Ok(()),
             Due::Step => self.tell(),
-            reason @ (Due::State | Due::Time) => {
+            reason @ (Due::State | Due::Time | Due::Input) => {
                 self.data.wanted = Some(reason);
                 Ok(())
             }

@@ -143,7 +143,7 @@ impl ExchangeUnit {
     }
 
     /// Outputs at the present.
-    fn refresh(&mut self) -> Result<(), CallError> {
+    pub(super) fn refresh(&mut self) -> Result<(), CallError> {
         if self.data.y.is_empty() {
             return Ok(());
         }

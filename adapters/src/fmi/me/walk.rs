@@ -4,7 +4,7 @@ use super::{
     Due, ExchangeUnit, Field,
 };
 use superdense_models::{
-    signal::NEVER,
+    signal::{Held, NEVER},
     solve::ode::{Flip, Interval, Off, StepError},
 };
 
@@ -17,6 +17,13 @@ impl ExchangeUnit {
             due = self.step()?;
         }
         let (tick, reason) = due.unwrap_or((NEVER, Due::Never));
+        if tick <= now {
+            // Segments follow after the next event.
+            self.refresh()?;
+            self.queue_values();
+            self.data.due = (tick, reason);
+            return Ok(());
+        }
         let end = self.data.timer.seconds(now, tick).min(self.data.solver.time());
         let valid = self.pieces(end)?;
         self.data.due = (tick, reason);
@@ -48,27 +55,43 @@ impl ExchangeUnit {
             return Ok(Some(self.found(now + 1, Due::Step)));
         }
         let from = self.data.solver.time();
-        let stop = self.data.next.map(|t| t - self.field().absolute(0.0));
-        if stop.is_some_and(|stop| stop - from < 0.5 * self.tick()) {
-            let at = stop.map_or(now + 1, |s| self.data.timer.event(now, s.max(0.0)));
-            return Ok(Some(self.found(at, Due::Time)));
+        let timed = self.timed();
+        let stop = timed.map(|(tick, _)| self.data.timer.seconds(now, tick));
+        let near = self.tick() / 1024.0;
+        let there = |at: f64| timed.filter(|_| stop.is_some_and(|stop| stop - at < near));
+        if let Some((tick, reason)) = there(from) {
+            return Ok(Some(self.found(tick, reason)));
         }
         self.solve(stop)?;
         let end = self.data.solver.time();
         if let Some(tick) = self.locate(from, end)? {
-            let timed = stop.filter(|&s| self.data.timer.event(now, s) <= tick);
-            let reason = if timed.is_some() { Due::Time } else { Due::State };
+            let (tick, reason) = timed.filter(|t| t.0 <= tick).unwrap_or((tick, Due::State));
             return Ok(Some(self.found(tick, reason)));
         }
-        if stop.is_some_and(|stop| end >= stop) {
-            let at = self.data.timer.event(now, end);
-            return Ok(Some(self.found(at, Due::Time)));
+        if let Some((tick, reason)) = there(end) {
+            return Ok(Some(self.found(tick, reason)));
         }
         if end < self.tick() {
             return Ok(None);
         }
         let last = self.data.timer.within(end).max(now + 1);
         Ok(Some(self.found(last, Due::Step)))
+    }
+
+    /// Tick and reason of what is due by time alone, to which the states are solved for (R14): an event of the FMU's
+    /// clock, in this tick if it has come already, or another whole number at an input.
+    fn timed(&mut self) -> Option<(i64, Due)> {
+        let (timer, now) = (self.data.timer, self.data.timer.now());
+        let clock = self.data.next.map(|next| {
+            let by = next - self.field().absolute(0.0);
+            let here = by <= 0.0 && next > self.data.handled;
+            (if here { now } else { timer.event(now, by.max(0.0)) }, Due::Time)
+        });
+        let age = |held: &Held| timer.seconds(held.since(), now);
+        let flip = self.settings.whole.first_flip(&self.data.inputs, age);
+        self.data.flip = flip.map_or(NEVER, |by| timer.event(now, by));
+        let flip = flip.map(|_| (self.data.flip, Due::Input));
+        clock.into_iter().chain(flip).min_by_key(|(tick, _)| *tick)
     }
 
     fn found(&mut self, tick: i64, reason: Due) -> (i64, Due) {

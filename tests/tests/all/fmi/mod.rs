@@ -2,6 +2,7 @@
 mod ball;
 mod bonds;
 mod derivatives;
+mod discrete;
 mod exchange;
 mod faults;
 mod isolation;

@@ -1,0 +1,57 @@
+//! Variables of one type, which are read and set together.
+use super::{description::Type, instance::CallError, library::Status};
+
+/// Variables of one type, and the places of their elements among the ports.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block {
+    /// Type.
+    pub ty: Type,
+    /// Value references.
+    pub references: Vec<u32>,
+    /// Name and number of elements of each variable.
+    pub variables: Vec<(String, usize)>,
+    /// Places of all elements.
+    pub places: Vec<usize>,
+}
+
+impl Block {
+    pub(super) fn gather(&self, values: &[f64]) -> Vec<f64> {
+        self.places.iter().map(|&p| values[p]).collect()
+    }
+}
+
+/// The name of the variable that has a port.
+pub(super) fn name_of(blocks: &[Block], port: usize) -> String {
+    for block in blocks {
+        let mut places = block.places.iter();
+        for (name, elements) in &block.variables {
+            if places.by_ref().take(*elements).any(|&p| p == port) {
+                return name.clone();
+            }
+        }
+    }
+    port.to_string()
+}
+
+pub(super) fn names(block: &Block) -> String {
+    let names: Vec<&str> = block.variables.iter().map(|(n, _)| n.as_str()).collect();
+    names.join(", ")
+}
+
+/// Whether the type can hold the values.
+pub(super) fn check(block: &Block, values: &[f64]) -> Result<(), CallError> {
+    let range = block.ty.range();
+    let fits = |x: f64| x.is_finite() && range.is_none_or(|(low, high)| low <= x && x <= high);
+    let Some(bad) = values.iter().position(|&x| !fits(x)) else { return Ok(()) };
+    let (name, ty, value) =
+        (name_of(std::slice::from_ref(block), block.places[bad]), block.ty, values[bad]);
+    let (takes, help) = match range {
+        Some((low, high)) if value.is_finite() => (
+            format!("takes whole numbers from {low:e} to {high:e}"),
+            "limit what is connected to it, or correct its value in `start`",
+        ),
+        _ => ("takes finite numbers".to_owned(), "check what is connected to it"),
+    };
+    let call = format!("input {name} of type {ty:?} would be {value}, but {takes}; {help}");
+    Err(CallError { call, status: Status::Unasked, log: Vec::new() })
+}
