@@ -113,6 +113,7 @@ impl ExchangeUnit {
             moved: false,
             renew: false,
             jumped: true,
+            left: Vec::new(),
             due: (0, Due::Step),
             found: (0, Due::Step),
             next: None,
@@ -163,6 +164,7 @@ impl ExchangeUnit {
         self.locator = Locator::new(vec![Watched::default(); m]);
         (self.data.in_event, self.data.moved, self.data.renew) = (false, false, false);
         (self.data.jumped, self.data.told) = (true, true);
+        self.data.left.clear();
         (self.data.next, self.data.terminate) = (updated.next, updated.terminate);
         self.read_values()?;
         if self.data.terminate {

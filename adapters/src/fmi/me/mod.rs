@@ -126,8 +126,9 @@ pub(super) struct Data {
     /// The event has changed states, or their nominal values.
     pub moved: bool,
     pub renew: bool,
-    /// Outputs may have jumped since the last segments.
+    /// Outputs may have jumped since the last segments; what they were before.
     pub jumped: bool,
+    pub left: Vec<f64>,
     /// Tick and reason of the next action.
     pub due: (i64, Due),
     /// The end of the solver's last step.
@@ -242,6 +243,9 @@ impl ExchangeUnit {
             self.data.flip = NEVER;
             self.data.wanted.get_or_insert(Due::Input);
         }
+        if self.data.wanted.is_some() || bag.is_some() {
+            self.note_left(now != before)?;
+        }
         let fresh = bag.and_then(|b| self.receive(b));
         let wanted = self.data.wanted.take();
         if fresh.is_some() && self.begins_again()? {
@@ -278,6 +282,19 @@ impl ExchangeUnit {
                 Ok(())
             }
         }
+    }
+
+    /// Outputs before what happens now, with the inputs as they were: only what an event changes is a jump.
+    fn note_left(&mut self, moved: bool) -> Result<(), CallError> {
+        if self.data.jumped || self.data.in_event {
+            return Ok(());
+        }
+        let mut left = self.data.y.clone();
+        if moved && self.settings.heard.contains(&true) {
+            self.field().outputs(0.0, &self.states(0.0), &mut left)?;
+        }
+        self.data.left = left;
+        Ok(())
     }
 
     fn receive(&mut self, bag: &Bag<'_, Value>) -> Option<bool> {

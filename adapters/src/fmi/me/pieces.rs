@@ -107,7 +107,7 @@ impl ExchangeUnit {
             let off = |(place, y): (&f64, &f64)| {
                 (held.segment().value(age + place * width) - y).abs() <= tolerance
             };
-            let jump = self.data.jumped && held.segment().value(age) != values[0];
+            let jump = self.jumps(port, values[0]) && held.segment().value(age) != values[0];
             if !jump && places.iter().zip(&values).all(off) {
                 return Some(None);
             }
@@ -131,12 +131,18 @@ impl ExchangeUnit {
         Some(Some(scaled))
     }
 
+    /// Whether what happened at this tick has changed an output, but for rounding.
+    fn jumps(&self, port: usize, y: f64) -> bool {
+        let changed = |left: &f64| (left - y).abs() > 16.0 * f64::EPSILON * y.abs().max(left.abs());
+        self.data.jumped && self.data.left.get(port).is_none_or(changed)
+    }
+
     fn enqueue(&mut self, port: usize, row: &[f64]) {
         let now = self.data.timer.now();
         let held = self.data.sent[port].as_ref().map(|h| h.value(now, &self.data.timer));
         let (flag, left) = match held {
             None => (Flag::Jump, row[0]),
-            Some(held) if self.data.jumped && held != row[0] => (Flag::Jump, held),
+            Some(held) if self.jumps(port, row[0]) && held != row[0] => (Flag::Jump, held),
             Some(_) => (Flag::Continuous, row[0]),
         };
         self.data.outbox.push((port as u16, Segment::new(row, flag, left)));
@@ -177,7 +183,8 @@ impl ExchangeUnit {
     fn queue_value(&mut self, port: usize) {
         let (now, y) = (self.data.timer.now(), self.data.y[port]);
         let held = self.data.sent[port].as_ref().map(|h| h.value(now, &self.data.timer));
-        if self.settings.heard[port] && held != Some(y) {
+        let changes = !self.settings.continuous[port] || held.is_none() || self.jumps(port, y);
+        if self.settings.heard[port] && changes && held != Some(y) {
             let left = held.unwrap_or(y);
             self.data.outbox.push((port as u16, Segment::step(left, y)));
         }

@@ -509,3 +509,36 @@ fn arrays_have_the_sizes_of_structural_parameters() {
         assert!(format!("{e:?}").contains(part), "{lines}: {e:?}");
     }
 }
+
+/// What an FMU answers to an exchange is no jump of its own: under `interrupt` receivers go on to be told polynomials.
+#[test]
+fn answers_to_an_exchange_are_no_jumps() {
+    let bench = both("driven");
+    for version in VERSIONS {
+        let run = |events: &str, order: u8| {
+            let part = |name: &str, x: f64, rate: f64| {
+                let keys = format!("start = {{ x = {x}, rate = {rate} }}\nunconnected = 'ok'");
+                let own = unit(&format!("driven{version}"), &keys);
+                own.replace("unit.u", &format!("unit.{name}"))
+            };
+            let text = format!(
+                "connections = ['a.x -> b.u', 'b.x -> a.u']\n\
+                 coupling = {{ step = '10 ms', extrapolation = {order}, events = '{events}' }}\n{}{}",
+                part("a", 2.0, 2.0),
+                part("b", 3.0, -3.0)
+            );
+            let run = bench.run(&text, S);
+            // a' = 2 (b - a), b' = 3 (b - a).
+            let wanted = 2.0 * 1.0_f64.exp();
+            ((run.value("a", 0, S) - wanted).abs(), count(&run, "exchanges"))
+        };
+        for order in [0, 1, 2] {
+            let (wait, few) = run("wait", order);
+            let (interrupt, many) = run("interrupt", order);
+            assert!((wait - interrupt).abs() < 1e-5, "{version} {order}: {wait} {interrupt}");
+            assert!(many <= few + 4, "{version} {order}: {many} exchanges, {few}");
+        }
+        let [held, polynomials] = [0, 2].map(|order| run("interrupt", order).0);
+        assert!(polynomials < 0.1 * held, "{version}: {polynomials} and {held}");
+    }
+}
