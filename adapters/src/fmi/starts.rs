@@ -208,10 +208,14 @@ fn number(v: &Variable, param: &Param, context: &Context<'_>) -> Result<f64, Str
 /// The value of a parameter, of a quantity or of a formula, as the FMU counts it.
 fn named(v: &Variable, text: &str, context: &Context<'_>) -> Result<f64, String> {
     let own = v.unit.as_deref().and_then(|text| unit(text).ok());
+    let mut angles = None;
     let (si, measure) = match ((context.constants)(text), Quantity::parse(text)) {
-        (Some(x), _) => (x, (context.measures)(text)),
+        (Some(x), _) => {
+            angles = (context.angles)(text);
+            (x, (context.measures)(text))
+        }
         (None, Ok(Some(q))) => {
-            own.iter().try_for_each(|own| same_turns(text, &q.unit, own))?;
+            angles = Some(q.unit.has_angles());
             (q.si(), Measure::of(&q.unit))
         }
         (None, Err(e)) => return Err(format!("`{}` is no known unit", e.error.unknown)),
@@ -226,23 +230,23 @@ fn named(v: &Variable, text: &str, context: &Context<'_>) -> Result<f64, String>
     if measure.misfit(Measure::of(&own)).is_some() {
         return Err(format!("`{text}` is {}, and the FMU counts it in {own}", measure.text()));
     }
+    angles.map_or(Ok(()), |angles| same_turns(text, (measure, angles), &own))?;
     Ok(own.of_si(si))
 }
 
 /// Refuses a frequency for a rate of rotation, and the other way round: one of 1 Hz has 6.28 rad/s.
-fn same_turns(text: &str, given: &Unit, own: &Unit) -> Result<(), String> {
-    let frequency = |unit: &Unit| unit.to_string().contains("Hz");
-    let (given_turns, own_turns) = (given.has_angles(), own.has_angles());
-    if given_turns && frequency(own) || own_turns && frequency(given) {
-        let [is, wanted] = match own_turns {
-            true => ["a frequency", "a rate of rotation"],
-            false => ["a rate of rotation", "a frequency"],
-        };
-        return Err(format!(
-            "`{text}` is {is}, and the FMU counts {wanted} in {own}: 1 Hz, 60 rpm and 2 pi rad/s turn alike"
-        ));
+fn same_turns(text: &str, (measure, angles): (Measure, bool), own: &Unit) -> Result<(), String> {
+    let rate = unit("Hz").is_ok_and(|hertz| measure.misfit(Measure::of(&hertz)).is_none());
+    if !rate || angles == own.has_angles() {
+        return Ok(());
     }
-    Ok(())
+    let [is, wanted] = match angles {
+        false => ["a frequency", "a rate of rotation"],
+        true => ["a rate of rotation", "a frequency"],
+    };
+    Err(format!(
+        "`{text}` is {is}, and the FMU counts {wanted} in {own}: 1 Hz, 60 rpm and 2 pi rad/s turn alike"
+    ))
 }
 
 /// Names that a formula of a start value may use: those that the unit sees.

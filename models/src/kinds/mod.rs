@@ -382,6 +382,9 @@ pub struct Context<'a> {
     pub constants: &'a dyn Fn(&str) -> Option<f64>,
     /// The dimensions of these names.
     pub measures: &'a dyn Fn(&str) -> Measure,
+    /// Of names that stand for a quantity as it is written: whether its unit has angles, as a rate of rotation has and
+    /// a frequency has not.
+    pub angles: &'a dyn Fn(&str) -> Option<bool>,
     /// Functions that the scenario declares.
     pub functions: &'a Arc<Library>,
     /// Shared events in which this unit takes part.

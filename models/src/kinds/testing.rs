@@ -137,6 +137,7 @@ fn with_context<R>(
         folder,
         constants: &|name| (name == "two").then_some(2.0),
         measures: &|_| Measure::Unknown,
+        angles: &|_| None,
         links: &[],
         input_sources: &[],
         output_connected: &[],

@@ -372,6 +372,7 @@ impl<'a> Builder<'a> {
             folder: &self.session.folder,
             constants: &|name| eval.constant(name),
             measures: &|name| eval.measure(name),
+            angles: &|name| eval.angles(name),
             links: &unit.links,
             input_sources: &self.wiring.sources[at as usize],
             output_connected: &self.wiring.connected[at as usize],

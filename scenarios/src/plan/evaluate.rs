@@ -83,6 +83,12 @@ impl<'a> Evaluator<'a> {
         }
     }
 
+    /// Whether the unit has angles with which the quantity is written that has a name.
+    pub(super) fn angles(&self, name: &str) -> Option<bool> {
+        let number = self.scope.number(name, self.session)??;
+        number.dimension.map(|_| number.has_angles)
+    }
+
     /// A number from a bare number, a quantity, or an expression; a mistake is reported.
     pub(super) fn number(&self, node: &Node, what: &str) -> Option<Number> {
         let number = match &node.item {

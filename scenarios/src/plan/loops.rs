@@ -45,6 +45,7 @@ pub(super) fn surroundings<'a>(
         folder: &session.folder,
         constants,
         measures,
+        angles: &|_| None,
         functions: session.functions(),
         links: &unit.links,
         input_sources: &[],

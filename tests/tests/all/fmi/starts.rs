@@ -3,7 +3,8 @@ use super::{Bench, S};
 
 fn mass(start: &str, more: &str) -> String {
     format!(
-        "[parameters]\nbase = 2.5\nks = [1.5, 4]\nlong = '2 cm'\nstop_at = '3 s'\n\
+        "[parameters]\nbase = 2.5\nks = [1.5, 4]\nlong = '2 cm'\nstop_at = '3 s'\nbeat = '1 Hz'\n\
+         spin = '60 rpm'\ntwice = '2*spin'\n\
          [unit.u]\nkind = 'fmu'\npath = 'mass.fmu'\nstep = '100 ms'\nunconnected = 'ok'\nstart = {{ x = {start} }}\n{more}\n"
     )
 }
@@ -50,8 +51,15 @@ fn turns_are_no_frequencies() {
         let changed = format!("start=\"1\" unit=\"{unit}\"");
         Bench::new("start-turns").fmu("mass", &[("start=\"1\" unit=\"m\"", &changed)])
     };
-    for (unit, start) in [("rpm", "1 Hz"), ("rad/s", "50 Hz"), ("Hz", "60 rpm"), ("kHz", "1 rad/s")]
-    {
+    for (unit, start) in [
+        ("rpm", "1 Hz"),
+        ("rad/s", "50 Hz"),
+        ("Hz", "60 rpm"),
+        ("kHz", "1 rad/s"),
+        ("rpm", "beat"),
+        ("Hz", "spin"),
+        ("rad/s", "2 1/s"),
+    ] {
         let refused = turning(unit).load(&mass(&format!("'{start}'"), "")).map(drop);
         let refused = format!("{:?}", refused.unwrap_err());
         assert!(
@@ -63,6 +71,9 @@ fn turns_are_no_frequencies() {
         ("rpm", "60 rpm", 60.0),
         ("rad/s", "180 deg/s", std::f64::consts::PI),
         ("Hz", "1 kHz", 1e3),
+        ("Hz", "beat", 1.0),
+        ("rpm", "spin", 60.0),
+        ("rpm", "twice", 120.0),
     ] {
         let found = turning(unit).run(&mass(&format!("'{start}'"), ""), 0).value("u", 0, 0);
         assert!((found - wanted).abs() < 1e-6, "{unit} {start}: {found}");
