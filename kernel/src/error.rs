@@ -159,7 +159,7 @@ pub enum RunError {
         source: TimeError,
     },
     /// Guard R11(a): too many cycles without time passing.
-    #[error("more than {limit} micro-steps at {at}: a zero-time loop, or a chain of more units than that, through {}; give one of them a positive delay, or raise `micro_steps`", models.join(", "))]
+    #[error("more than {limit} micro-steps at {at}: a zero-time loop through {}, or a chain of more units than that; give one of them a positive delay, or raise `micro_steps`", models.join(", "))]
     MicroSteps {
         /// The limit.
         limit: u32,

@@ -191,8 +191,10 @@ impl Course {
             before = Some(rate(piece));
             last = if grows { piece } else { (last.0 + piece.0, last.1 + piece.1) };
             let beaten = !grows && rate(last) > BEATEN * best;
-            let known = !stretch.whole && last.0 > 2.5 * own;
-            let steady = !stretch.whole && last.0 > STEADY * own;
+            // A step that was refused often is dear, too, and grows later.
+            let stays = !stretch.whole && !grows;
+            let known = stays && last.0 > 2.5 * own;
+            let steady = stays && last.0 > STEADY * own;
             let won = BEATEN * rate(last) < best && best.is_finite();
             let enough =
                 self.spent > allowed && (beaten || won || known || pieces >= PIECES && !swells);
