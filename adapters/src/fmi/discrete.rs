@@ -27,7 +27,7 @@ pub(super) struct Whole {
 }
 
 impl Whole {
-    /// What an input hears from a segment, `e` seconds after its beginning.
+    /// The value that an input hears from a segment, `e` seconds after its beginning.
     pub(super) fn heard(&self, port: usize, segment: &Segment, e: f64) -> f64 {
         if self.ports[port] { self.round(segment, e) } else { segment.value(e) }
     }

@@ -232,7 +232,7 @@ impl FmuUnit {
         if self.interface.variable_step {
             point = point.min(self.data.flip);
         }
-        // What the clock of the FMU has in this tick comes in this tick.
+        // Events that the clock of the FMU has in this tick come in this tick.
         let soonest = if self.crowds(now).is_some() { now } else { now + 1 };
         let next = self.data.place.next.map(|t| ceil_ticks(t, per_second).unwrap_or(NEVER));
         let due = next.map_or(point, |t| point.min(t.max(soonest)));

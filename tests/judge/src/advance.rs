@@ -493,7 +493,7 @@ impl<const M: usize> Sim<'_, M> {
             let bend = terms.fold(0.0, |sum, (k, x)| sum * at + (k * (k - 1)) as f64 * x.c.hi);
             let size: f64 =
                 c.iter().fold((0.0, 1.0), |(sum, p), x| (sum + x.c.hi.abs() * p, p * at)).0;
-            // What another unit sends has lost its last bits.
+            // A value that another unit sends has lost its last bits.
             let exact = !heard && value.abs() <= 1e-24 * size && turn.error <= 1e-12 * size;
             let unclear = !exact && value.abs() <= turn.error;
             let edge = band > 0.0 && (value.abs() - band).abs() <= turn.error;

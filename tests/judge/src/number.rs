@@ -8,7 +8,7 @@ pub(crate) struct Dd {
     pub(crate) lo: f64,
 }
 
-/// What may be left, relative to its terms, of a sum that is zero but for its roundings.
+/// The rest that may be left, relative to its terms, of a sum that is zero but for its roundings.
 const CANCELLED: f64 = 1e-30;
 
 fn two_sum(a: f64, b: f64) -> (f64, f64) {

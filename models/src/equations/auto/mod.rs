@@ -57,7 +57,7 @@ struct Tally {
     rate: f64,
     recent: f64,
     window: (f64, f64),
-    /// What the present method cost in its race, and what was paid before it was chosen.
+    /// The cost of a second under the present method in its race, and the sum that was paid before it was chosen.
     promise: (f64, f64),
     /// When all methods may be called for again.
     alarm: f64,

@@ -6,7 +6,7 @@ const ORDERS: [(&str, &str); 1] = [(
     "<CoSimulation modelIdentifier=\"driven\" canInterpolateInputs=\"true\" maxOutputDerivativeOrder=\"1\"",
 )];
 
-/// What is told of derivatives.
+/// Notes on derivatives.
 fn told(run: &Run) -> Vec<String> {
     run.facts().into_iter().map(|f| f.1).filter(|text| text.contains("erivative")).collect()
 }

@@ -510,7 +510,7 @@ fn arrays_have_the_sizes_of_structural_parameters() {
     }
 }
 
-/// What an FMU answers to an exchange is no jump of its own: under `interrupt` receivers go on to be told polynomials.
+/// The answer of an FMU to an exchange is no jump of its own: under `interrupt` receivers go on to be told polynomials.
 #[test]
 fn answers_to_an_exchange_are_no_jumps() {
     let bench = both("driven");

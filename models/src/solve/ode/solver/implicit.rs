@@ -117,8 +117,8 @@ struct Factors {
 }
 
 impl Factors {
-    /// Those where `shift` is added to the diagonal of the first rows, as many as are `differential`; whether there
-    /// are any: a singular matrix has none.
+    /// Takes the factors where `shift` is added to the diagonal of the first rows, as many as are `differential`; whether
+    /// there are any: a singular matrix has none.
     fn take(&mut self, jacobian: &[f64], (n, differential): (usize, usize), shift: f64) -> bool {
         let Some(Sparse { lu, diagonal, values }) = &mut self.sparse else {
             let mut matrix = DMatrix::from_iterator(n, n, jacobian.iter().map(|j| -j));
@@ -183,7 +183,7 @@ impl Solver {
             self.doubt_jacobian(system).map_err(StepError::Rhs)?;
         }
         if self.last_h == f64::INFINITY && system.differential() < n {
-            // What rounding leaves of algebraic states is known before the first trial.
+            // The first trial has to know how far rounding puts algebraic states off.
             self.defect(system, system.differential(), (0.0, 0.0));
         }
         let Linear { jacobian, drift, .. } = &self.scratch.1;
