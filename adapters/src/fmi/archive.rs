@@ -37,10 +37,32 @@ pub fn describe_with(path: &Path, structure: &Structural) -> Result<Description,
     let entry = archive
         .by_name("modelDescription.xml")
         .map_err(|e| format!("no modelDescription.xml in the archive: {e}"))?;
-    let mut text = String::new();
-    let read = entry.take(DESCRIPTION).read_to_string(&mut text);
-    read.map_err(|e| format!("modelDescription.xml: {e}"))?;
-    Description::read_with(&text, structure).map_err(|e| format!("modelDescription.xml: {e}"))
+    let mut bytes = Vec::new();
+    let read = entry.take(DESCRIPTION).read_to_end(&mut bytes).map_err(|e| e.to_string());
+    let text = read.and_then(|_| decoded(bytes));
+    let description = text.and_then(|text| Description::read_with(&text, structure));
+    description.map_err(|e| format!("modelDescription.xml: {e}"))
+}
+
+/// The text of a description. FMI wants UTF-8; older tools write ISO-8859-1, and say so.
+fn decoded(bytes: Vec<u8>) -> Result<String, String> {
+    let latin = |bytes: &[u8]| {
+        let head = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).to_ascii_lowercase();
+        let declared =
+            head.split("encoding=").nth(1).and_then(|rest| rest.split(['"', '\'']).nth(1));
+        matches!(declared, Some("iso-8859-1" | "latin1" | "windows-1252"))
+    };
+    String::from_utf8(bytes).or_else(|e| {
+        let bytes = e.into_bytes();
+        if !latin(&bytes) {
+            return Err(
+                "it is not in UTF-8, nor does it say that it is in ISO-8859-1; save it in UTF-8"
+                    .to_owned(),
+            );
+        }
+        // The first 256 characters of Unicode are those of ISO-8859-1.
+        Ok(bytes.into_iter().map(char::from).collect())
+    })
 }
 
 /// The folder of binaries for this machine (FMI 2.0.4, 2.3; FMI 3.0, 2.5.1.4.1), and their ending.
@@ -191,5 +213,22 @@ impl Unpacked {
             ));
         }
         Ok(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::decoded;
+
+    #[test]
+    fn descriptions_say_in_which_letters_they_are() {
+        let with = |encoding: &str, name: &[u8]| {
+            let head = format!("<?xml version=\"1.0\" encoding=\"{encoding}\"?>");
+            decoded([head.as_bytes(), name].concat())
+        };
+        let latin = b"<a name=\"\xd6lf\xf6rderung\"/>";
+        assert!(with("ISO-8859-1", latin).unwrap().ends_with("<a name=\"Ölförderung\"/>"));
+        assert!(with("UTF-8", "<a name=\"Ö\"/>".as_bytes()).unwrap().ends_with("<a name=\"Ö\"/>"));
+        assert!(with("UTF-8", latin).unwrap_err().contains("save it in UTF-8"));
     }
 }
