@@ -13,7 +13,7 @@
 //! - A method that loses waits for the next race: the longer, the more it costs to try, the more clearly it
 //!   lost, and the more often.
 use super::{
-    Automatic, Tally,
+    Automatic, TRUSTED, Tally,
     prices::{ADVANCE, Prices},
     quanta,
     runner::{Candidate, Common, Runner, RunnerState},
@@ -489,8 +489,9 @@ impl Automatic {
             for record in &mut self.tally.records {
                 record.losses = 0;
             }
-            let Tally { records, paid, promise, .. } = &mut self.tally;
-            let broken = mine.is_finite() && mine > BEATEN * promise.0;
+            let Tally { records, paid, promise, windows, .. } = &mut self.tally;
+            // A second that becomes dear later becomes so for all methods, as where an oscillator jumps.
+            let broken = mine.is_finite() && mine > BEATEN * promise.0 && *windows <= TRUSTED;
             let lost = if broken { *paid - promise.1 } else { 0.0 };
             records[own as usize].give_up(*paid, course.spent, lost);
         }
