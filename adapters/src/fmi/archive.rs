@@ -50,7 +50,7 @@ fn decoded(bytes: Vec<u8>) -> Result<String, String> {
         let head = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).to_ascii_lowercase();
         let declared =
             head.split("encoding=").nth(1).and_then(|rest| rest.split(['"', '\'']).nth(1));
-        matches!(declared, Some("iso-8859-1" | "latin1" | "windows-1252"))
+        declared == Some("iso-8859-1")
     };
     String::from_utf8(bytes).or_else(|e| {
         let bytes = e.into_bytes();

@@ -98,7 +98,7 @@ impl Program {
             None => self.input_origins[other],
         };
         match self.written(origin) {
-            "" => self.read(),
+            "" => self.of_inputs(),
             text => text.to_owned(),
         }
     }
@@ -108,8 +108,8 @@ impl Program {
         self.sources.get(origin.source as usize).map_or("", |text| origin.span.of(text))
     }
 
-    /// The variables that are read, for what nobody has written: a formula that the reduction of equations made.
-    fn read(&self) -> String {
+    /// Names the variables that a formula reads which nobody has written: the reduction of equations made it.
+    fn of_inputs(&self) -> String {
         let mut names: Vec<&str> = self.input_origins.iter().map(|&o| self.written(o)).collect();
         names.retain(|name| !name.is_empty());
         names.dedup();
