@@ -57,8 +57,6 @@ struct Tally {
     rate: f64,
     recent: f64,
     window: (f64, f64),
-    /// The cost of a second under the present method in its race, and the sum that was paid before it was chosen.
-    promise: (f64, f64),
     /// When all methods may be called for again.
     alarm: f64,
     /// The method before, what a second cost under it, and the windows since.
@@ -80,7 +78,6 @@ impl Tally {
     /// A method was chosen that pays so much for a second.
     fn chosen(&mut self, now: f64, rate: f64) {
         (self.rate, self.recent) = (rate, rate);
-        self.promise = (rate, self.paid);
         self.window = (self.paid, now);
         (self.stops, self.since, self.stop) = (0, self.window, self.paid);
         (self.before, self.windows) = (None, 0);
@@ -115,7 +112,12 @@ impl Tally {
         let trusted = if self.windows <= TRUSTED { 1.0 } else { DEARER };
         if let Some((before, _)) = self.before.take_if(|(_, before)| rate > trusted * *before) {
             // It may have been better.
-            self.records[before as usize].call(self.paid);
+            self.records[before as usize].need(self.paid);
+            if self.windows <= TRUSTED {
+                // Later it becomes dear for all methods, as where an oscillator jumps.
+                let lost = f64::from(self.windows) * WINDOW * prices.piece(own);
+                self.records[own as usize].disappoint(self.paid, lost);
+            }
         }
         if self.stops >= 2 && self.flight(prices, own).is_none() {
             // Restarts have become rare.

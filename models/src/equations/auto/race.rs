@@ -13,7 +13,7 @@
 //! - A method that loses waits for the next race: the longer, the more it costs to try, the more clearly it
 //!   lost, and the more often.
 use super::{
-    Automatic, TRUSTED, Tally,
+    Automatic, Tally,
     prices::{ADVANCE, Prices},
     quanta,
     runner::{Candidate, Common, Runner, RunnerState},
@@ -80,7 +80,7 @@ pub(super) struct Record {
     /// The cost of a second in flights from one restart to the next, and in how many it was found.
     flights: f64,
     tries: u32,
-    /// How often it cost far more than a race had told, and what is paid before it is tried again.
+    /// How often it cost more than the method before, and the sum that is paid before it is tried again.
     broken: i32,
     doubted: f64,
 }
@@ -489,11 +489,7 @@ impl Automatic {
             for record in &mut self.tally.records {
                 record.losses = 0;
             }
-            let Tally { records, paid, promise, windows, .. } = &mut self.tally;
-            // A second that becomes dear later becomes so for all methods, as where an oscillator jumps.
-            let broken = mine.is_finite() && mine > BEATEN * promise.0 && *windows <= TRUSTED;
-            let lost = if broken { *paid - promise.1 } else { 0.0 };
-            records[own as usize].give_up(*paid, course.spent, lost);
+            self.tally.records[own as usize].wait(self.tally.paid + PATIENCE * course.spent);
         }
         self.runner = runner;
         self.tally.chosen(scene.absolute(from), course.rate);
@@ -558,7 +554,7 @@ impl Record {
         self.losses = 0;
     }
 
-    /// The method is tried at once, even if it was dearer than its race had told.
+    /// The method is tried at once, even if it has disappointed.
     pub(super) fn need(&mut self, paid: f64) {
         self.doubted = 0.0;
         self.call(paid);
@@ -571,15 +567,12 @@ impl Record {
         }
     }
 
-    /// Another method goes on. A method that cost far more than its race told waits for the longer, the more was lost
-    /// by it, and the more often.
-    fn give_up(&mut self, paid: f64, trial: f64, lost: f64) {
-        if lost > 0.0 {
-            let often = libm::pow(2.0, self.broken.min(LOSSES).into());
-            self.doubted = paid + PATIENCE * often * lost;
-            self.broken += 1;
-        }
-        self.wait(paid + PATIENCE * trial);
+    /// The method cost more than the one before it, and this sum was lost by it: the more that is, and the more often, the
+    /// longer it waits for another trial.
+    pub(super) fn disappoint(&mut self, paid: f64, lost: f64) {
+        let often = libm::pow(2.0, self.broken.min(LOSSES).into());
+        self.doubted = paid + PATIENCE * often * lost;
+        self.broken += 1;
     }
 
     /// The method is never tried again.
