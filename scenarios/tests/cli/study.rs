@@ -229,6 +229,20 @@ fn single_runs_have_the_hash_of_the_study() {
     }
 }
 
+/// A point is the settings, in whatever order a question names them.
+#[test]
+fn points_have_no_order_of_settings() {
+    let study = "scenario = 'growth.toml'\n[vary]\na = [0.02, 0.05]\nsteps = ['10 ms', '20 ms']\n\
+                 [ask.one]\nmethod = 'grid'\nover = ['steps', 'a']\n\
+                 [ask.two]\nmethod = 'grid'\nover = ['a', 'steps']\n";
+    let dir = scenario("study-order", study);
+    let told = good(&dir, "study study.toml");
+    assert!(told.contains("4 of them new"), "{told}");
+    let again = superdense(&dir, "study rerun out/study 1");
+    let again = String::from_utf8_lossy(&again.stderr);
+    assert!(!again.contains("has changed since"), "{again}");
+}
+
 #[test]
 fn options_of_studies() {
     let dir = scenario("study-options", LONG);
