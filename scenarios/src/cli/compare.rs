@@ -3,7 +3,11 @@ use super::{
     Done,
     report::{Console, Stop, columns},
 };
-use crate::{compare, output::explained, report};
+use crate::{
+    compare,
+    output::{directory, explained},
+    report,
+};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -85,12 +89,16 @@ pub(super) fn report(console: &Console, dir: &Path, out: Option<PathBuf>, force:
     Ok(())
 }
 
-/// Writes a page; another file of this name stays without `force`.
+/// Writes a page, whole or not at all; another file of this name stays without `force`.
 fn write(file: &Path, html: &str, force: bool) -> Done {
     if file.exists() && !force {
         let why = format!("{} is there already; add --force to replace it", file.display());
         return Err(Stop::usage(why));
     }
-    std::fs::write(file, html)
-        .map_err(|e| Stop::usage(format!("{}: {}", file.display(), explained(&e))))
+    if file.symlink_metadata().is_ok_and(|found| !found.is_file()) {
+        // A link, a pipe or a device is written to, not replaced.
+        let told = |e: &std::io::Error| format!("{}: {}", file.display(), explained(e));
+        return std::fs::write(file, html).map_err(|e| Stop::usage(told(&e)));
+    }
+    directory::replace(file, html.as_bytes()).map_err(|e| Stop::usage(e.to_string()))
 }
