@@ -67,6 +67,12 @@ impl AnyCore {
             core.distrust();
         }
     }
+
+    /// Whether stability limits the steps of an explicit method.
+    pub(crate) fn is_stiff<E: Equations>(&mut self, scene: &Scene<E>) -> bool {
+        let Self::Stepped(core) = self else { return false };
+        core.is_stiff(scene)
+    }
 }
 
 impl<E: Equations> Core<E> for AnyCore {
@@ -101,6 +107,9 @@ impl<E: Equations> Core<E> for AnyCore {
     }
     fn remark(&mut self) -> Option<Arc<str>> {
         each!(self, core => Core::<E>::remark(core))
+    }
+    fn last_remark(&self, scene: &Scene<E>) -> Option<String> {
+        each!(self, core => core.last_remark(scene))
     }
     fn own_step(&self) -> Option<f64> {
         each!(self, core => Core::<E>::own_step(core))

@@ -240,6 +240,10 @@ pub trait Core<E: Equations>: Send + 'static {
     fn remark(&mut self) -> Option<Arc<str>> {
         None
     }
+    /// A remark for the user at the end of a run.
+    fn last_remark(&self, _: &Scene<E>) -> Option<String> {
+        None
+    }
     /// The length of the core's own steps in seconds, if it is fixed. Events that change nothing do not
     /// end such a step.
     fn own_step(&self) -> Option<f64> {

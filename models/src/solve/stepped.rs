@@ -244,6 +244,12 @@ impl Stepped {
         self.state.solver.keep_errors(1.0);
     }
 
+    /// Whether stability limits the steps of an explicit method.
+    pub(crate) fn is_stiff<E: Equations>(&mut self, scene: &Scene<E>) -> bool {
+        let (state, mut field) = self.field(scene);
+        state.solver.is_stiff(&mut field).unwrap_or(false)
+    }
+
     /// A step by the closed form of solutions that are parabolas; gives whether there is one.
     #[inline]
     fn parabolic<E: Equations>(&mut self, scene: &Scene<E>, stop: Option<f64>) -> bool {
@@ -275,21 +281,21 @@ impl Stepped {
         }
     }
 
-    /// A step of the solver.
-    #[inline(never)]
-    fn step<E: Equations>(
-        &mut self,
-        scene: &Scene<E>,
-        stop: Option<f64>,
-    ) -> Result<(), Box<Failure>> {
+    /// The solver, and the right-hand side that it integrates.
+    #[inline(always)]
+    fn field<'a, E: Equations>(
+        &'a mut self,
+        scene: &'a Scene<E>,
+    ) -> (&'a mut SteppedState, Field<'a, E>) {
         let Self { state, expander, dual, structure, consistent, work, vars, .. } = self;
         let options = state.solver.options();
+        let tolerances = (options.rtol, options.atol);
         scene.surround(0.0, vars);
-        let mut field = Field {
+        let field = Field {
             origin: vars[0],
             driven: scene.frame.inputs.iter().any(|held| held.segment.order() > 0),
             structure: structure.as_deref(),
-            tolerances: (options.rtol, options.atol),
+            tolerances,
             scene,
             expander,
             dual,
@@ -297,6 +303,17 @@ impl Stepped {
             work,
             vars,
         };
+        (state, field)
+    }
+
+    /// A step of the solver.
+    #[inline(never)]
+    fn step<E: Equations>(
+        &mut self,
+        scene: &Scene<E>,
+        stop: Option<f64>,
+    ) -> Result<(), Box<Failure>> {
+        let (state, mut field) = self.field(scene);
         if let Err(error) = state.solver.step(&mut field, stop) {
             return self.explain(scene, &error);
         }
@@ -334,6 +351,10 @@ impl<E: Equations> Core<E> for Stepped {
         self.state.at = t;
         scene.fill(t, x, &mut self.vars);
         self.expander.prepare(scene, &mut self.dual, &self.vars);
+    }
+
+    fn last_remark(&self, scene: &Scene<E>) -> Option<String> {
+        self.small_state(scene)
     }
 
     fn own_step(&self) -> Option<f64> {

@@ -34,6 +34,29 @@ fn small_starts_are_met_as_well_as_large_ones() {
     }
 }
 
+/// Steps that are much more accurate than the tolerances ask for leave no doubt, however small a state stays beside
+/// these.
+#[test]
+fn thresholds_below_the_tolerances() {
+    let text = "stop = '20 ms'\n[unit.m]\nkind = 'equations'\nmethod = '@'\nstates = { q = 0, p = 0 }\n\
+                derivatives = { q = '(1e-9*(1 + sin(2000*t)) - q)/1e-3', p = '2e3*(q - p)' }\n\
+                outputs = { p = 'p' }\n[[unit.m.event]]\nname = 'half'\nwhen = 'p >= 0.9e-9'\n\
+                [result]\nn = \"count(event('m', 'half'))\"\nfirst = \"first(event('m', 'half'))\"\n";
+    let with = |method: &str| run(&text.replace('@', method), &[]);
+    let fine = run(&text.replace("'@'", "'rk45'\nabsolute_tolerance = 1e-18"), &[]);
+    let wanted = value(&fine, "first").expect("it rises");
+    assert!(fine.summary.notes.is_empty(), "{:?}", fine.summary.notes);
+    for method in ["rk45", "rk23", "taylor", "rodas"] {
+        let done = with(method);
+        // Chance, for the tolerance allows any value.
+        let told = |n: &String| n.contains("stays below") && n.contains("`absolute_tolerance`");
+        assert!(done.summary.notes.iter().any(told), "{method}: {:?}", done.summary.notes);
+        assert_eq!(value(&done, "n"), Some(7.0), "{method}");
+        let first = value(&done, "first").expect("it rises");
+        assert!((first - wanted).abs() < 2e-6, "{method}: {first}, not {wanted}");
+    }
+}
+
 /// A tank that runs empty: rounding puts its level below zero, where the square root has no value. The branch
 /// that guards it does so in outputs, conditions, resets and what others hear, too.
 #[test]

@@ -38,6 +38,11 @@ const WINDOW: f64 = 16.0;
 const TRUSTED: u32 = 8;
 /// A flight between two restarts is short if it takes fewer steps of all states.
 const SHORT: f64 = 30.0;
+/// Instructions that trials may cost in any run, and the part of what is paid for steps that they may cost beside:
+/// those of methods that were tried, and the first one of each.
+const FREE: f64 = 2e6;
+const PART: f64 = 0.25;
+const PART_FIRST: f64 = 0.5;
 /// The cost that a trial may have before anything was paid, in instructions, and in the cost of the cheapest one.
 const FIRST: f64 = 1e5;
 const LEAST: f64 = 4.0;
@@ -45,8 +50,9 @@ const LEAST: f64 = 4.0;
 /// Estimated instructions that were paid for steps, those of races apart, and what races told.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Tally {
-    /// Spent for steps.
+    /// Spent for steps, and for trials.
     paid: f64,
+    trials: f64,
     /// The first race was run.
     begun: bool,
     /// The next look is due when so much is paid.
@@ -69,6 +75,9 @@ struct Tally {
     stop: f64,
     /// The method has just started anew; the time of that.
     fresh: bool,
+    /// The sum that is paid before stiff equations may call for the implicit method again, and how often they did.
+    stiff: f64,
+    calls: i32,
     /// A relation chatters under it.
     chatters: bool,
     now: f64,
@@ -81,6 +90,26 @@ impl Tally {
         self.window = (self.paid, now);
         (self.stops, self.since, self.stop) = (0, self.window, self.paid);
         (self.before, self.windows) = (None, 0);
+    }
+
+    /// The sum that is paid before a trial of `candidate`.
+    fn due(&self, candidate: Candidate, prices: &Prices) -> f64 {
+        let record = &self.records[candidate as usize];
+        if record.urgent || !self.begun {
+            return record.due;
+        }
+        let trial = race::TYPICAL * prices.piece(candidate);
+        let was_tried = record.again > 0.0;
+        let part = if was_tried { PART } else { PART_FIRST };
+        record.due.max((self.trials + trial - FREE) / part)
+    }
+
+    /// Calls for the implicit method, the more seldom the more often.
+    fn call_stiff(&mut self, prices: &Prices) {
+        self.records[Candidate::Rodas as usize].need(self.paid);
+        let trial = race::TYPICAL * prices.piece(Candidate::Rodas);
+        self.stiff = self.paid + race::PATIENCE * libm::pow(2.0, self.calls.into()) * trial;
+        self.calls += 1;
     }
 
     /// The cost of a second over all flights under the present method, if there were some.
@@ -306,7 +335,7 @@ impl Automatic {
         let waits = tally.flight(prices, own).is_some() && !tally.fresh;
         let waits = waits && tally.paid - tally.stop < DEARER * SHORT * prices.piece(own);
         let rivals = candidates.iter().filter(|&&c| c != own);
-        let next = rivals.map(|&c| tally.records[c as usize].due).fold(f64::INFINITY, f64::min);
+        let next = rivals.map(|&c| tally.due(c, prices)).fold(f64::INFINITY, f64::min);
         let due = tally.paid >= next && !waits;
         tally.look = tally.paid + WINDOW * prices.piece(own);
         if !waits {
@@ -359,6 +388,10 @@ impl<E: Equations> Core<E> for Automatic {
         self.remark.take().map(Arc::from)
     }
 
+    fn last_remark(&self, scene: &Scene<E>) -> Option<String> {
+        self.runner.core.last_remark(scene)
+    }
+
     fn time(&self) -> f64 {
         Core::<E>::time(&self.runner.core)
     }
@@ -372,6 +405,9 @@ impl<E: Equations> Core<E> for Automatic {
         if self.tally.paid >= self.tally.look {
             let now = scene.absolute(Core::<E>::time(self));
             let is_lost = self.is_lost::<E>();
+            if self.tally.paid >= self.tally.stiff && self.runner.core.is_stiff(scene) {
+                self.tally.call_stiff(&self.prices);
+            }
             if self.is_due(now) || is_lost {
                 let mine = if is_lost { f64::INFINITY } else { self.tally.recent };
                 self.race(scene, flips, stop, mine);

@@ -74,12 +74,14 @@ pub(super) struct Record {
     /// The cost of a second in the last race, and when it may be tried again if the present method has become
     /// dearer than that.
     rate: f64,
-    again: f64,
+    pub again: f64,
     /// It once was far cheaper than the method that it was compared with.
     hopeful: bool,
     /// The cost of a second in flights from one restart to the next, and in how many it was found.
     flights: f64,
     tries: u32,
+    /// It is tried whatever trials have cost.
+    pub urgent: bool,
     /// How often it cost more than the method before, and the sum that is paid before it is tried again.
     broken: i32,
     doubted: f64,
@@ -287,22 +289,25 @@ impl Automatic {
         let mut best = mine;
         let mut heats = Vec::new();
         for candidate in Candidate::ALL {
-            let record = self.tally.records[candidate as usize];
             if (candidate == own && !first) || !self.candidates.contains(&candidate) {
                 continue;
             }
-            if record.due > self.tally.paid {
+            let due = self.tally.due(candidate, &self.prices);
+            let record = &mut self.tally.records[candidate as usize];
+            if due > self.tally.paid {
                 if first && !record.is_barred() {
                     told.push(format!("{} not tried yet, its steps are dear", candidate.name()));
                 }
                 continue;
             }
+            record.urgent = false;
             let Some(mut built) = self.built(scene, candidate) else { continue };
             let runner = &mut built.runner;
             Core::<E>::start(&mut runner.core, scene, stretch.from, stretch.x, None);
             let mut course = Course::new(flips, stretch.from);
             let allowed = CHEAP * self.tally.paid;
             let fine = course.run(runner, scene, stretch, (best, allowed), &self.prices);
+            self.tally.trials += course.spent;
             if fine {
                 if candidate.order().is_none() {
                     best = best.min(course.rate);
@@ -349,9 +354,12 @@ impl Automatic {
             let record = &mut records[heat.candidate as usize];
             let rate = record.found(heat.course.rate, whole);
             if !*begun {
-                // Beginnings tell little of what comes.
-                record.due = *paid + EARLY * heat.course.spent;
-                (record.rate, record.again) = (rate, record.due);
+                // Beginnings tell little of what comes, but of quantised methods, whose steps are soon as long as they get.
+                record.lose(*paid, heat.course.spent, rate / least);
+                if heat.candidate.order().is_none() || rate <= BEATEN * least {
+                    (record.due, record.losses) = (record.again, 0);
+                }
+                record.rate = rate;
                 best = best.or(Some((k, least)));
                 continue;
             }
@@ -454,6 +462,7 @@ impl Automatic {
             course.spent += again.spent;
         }
         heat.course.spent += course.spent;
+        self.tally.trials += course.spent;
         let (mut own, mut other) = (x.to_vec(), x.to_vec());
         Core::<E>::states(&heat.built.runner.core, at, &mut own);
         Core::<E>::states(&reference.runner.core, at, &mut other);
@@ -557,6 +566,7 @@ impl Record {
     /// The method is tried at once, even if it has disappointed.
     pub(super) fn need(&mut self, paid: f64) {
         self.doubted = 0.0;
+        self.urgent = true;
         self.call(paid);
     }
 

@@ -13,6 +13,13 @@ mod defect;
 mod explicit;
 mod implicit;
 mod series;
+mod stiffness;
+
+/// So many absolute tolerances a state is to reach: below, few of its digits are controlled.
+const SMALL: f64 = 10.0;
+/// A state that stays below this part of its tolerance, or below its part of the largest one, is zero but for rounding.
+const NOISE: f64 = 1e-4;
+const ROUNDING: f64 = 1e-13;
 
 /// Working memory of a trial step: states and slopes, and those of implicit steps. Not part of the
 /// state: a clone starts without it and allocates at its first step, which makes saving for
@@ -56,6 +63,8 @@ pub struct Solver {
     largest: f64,
     /// How large each state was at the steps since the last start, where none is estimated: what it is rounded by.
     sizes: Vec<f64>,
+    /// How large each state was where steps were checked, since the beginning.
+    reached: Vec<f64>,
     /// Steps since the last start, modulo that after which one is checked.
     since: u8,
     /// The length of the last one that was.
@@ -90,6 +99,7 @@ impl Solver {
             error: 0.0,
             largest: 0.0,
             sizes: Vec::new(),
+            reached: Vec::new(),
             since: 0,
             checked: 0.0,
             rounded: 0.0,
@@ -178,6 +188,23 @@ impl Solver {
     fn note_sizes(&mut self) {
         self.sizes.resize(self.x.len(), 0.0);
         self.sizes.iter_mut().zip(&self.x).for_each(|(size, x)| *size = size.max(x.abs()));
+    }
+
+    /// Notes how large the states are at the begin of a step that is checked.
+    fn note_reached(&mut self) {
+        self.reached.resize(self.x.len(), 0.0);
+        self.reached.iter_mut().zip(&self.x).for_each(|(size, x)| *size = size.max(x.abs()));
+    }
+
+    /// A state among the first so many that moves, but stays so small that its tolerance allows any value, and how
+    /// large it was.
+    pub(crate) fn uncontrolled(&self, differential: usize) -> Option<(usize, f64)> {
+        let largest = self.reached.iter().copied().fold(0.0, f64::max);
+        let is_small = |(i, size): &(usize, f64)| {
+            let absolute = self.options.atol * self.options.nominal(*i);
+            *size < SMALL * absolute && *size > NOISE * absolute && *size > ROUNDING * largest
+        };
+        self.reached.iter().copied().take(differential).enumerate().find(is_small)
     }
 
     /// The largest error since the last start up to `t` in the last step, in tolerances, if errors are

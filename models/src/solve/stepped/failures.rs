@@ -63,6 +63,20 @@ impl Stepped {
         })
     }
 
+    /// A remark on a state that its absolute tolerance does not control.
+    pub(super) fn small_state<E: Equations>(&self, scene: &Scene<E>) -> Option<String> {
+        let solver = &self.state.solver;
+        let (state, size) = solver.uncontrolled(scene.dims.differential())?;
+        let mut vars = Vec::new();
+        scene.fill(self.state.at, solver.state(), &mut vars);
+        let equation = scene.equations.equation(state, &vars)?;
+        let absolute = solver.options().atol * solver.options().nominal(state);
+        Some(format!(
+            "the state of `{equation}` stays below {size:.1e}, and `absolute_tolerance` lets it be off by {absolute:.1e}: \
+             give a smaller one"
+        ))
+    }
+
     /// Whether the derivative of a state is finite where a method of derivatives stands.
     fn has_value<E: Equations>(&mut self, scene: &Scene<E>, t: f64, component: usize) -> bool {
         /// Beyond, derivatives are not finite since the values are too large.

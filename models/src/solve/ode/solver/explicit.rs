@@ -187,6 +187,7 @@ impl Solver {
         if self.since != 0 && !(implicit && h > GROWN * self.checked) {
             return 0.0;
         }
+        self.note_reached();
         let most = UNSEEN * (self.x.len() as f64).sqrt();
         let (places, length) = if implicit { (implicit::INSIDE, 1.0) } else { (PLACES, h) };
         let off = places.iter().map(|e| self.defect(system, 0, (e * h, length)) / most);

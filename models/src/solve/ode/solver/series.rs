@@ -85,8 +85,11 @@ impl Solver {
             });
         }
         let (mut t1, mut clipped) = self.end(natural, t_stop);
+        let mut error = 0.0;
         if size.is_none() && length == stride && self.method != Method::Closed {
-            let sound = self.sound(system, t1 - t);
+            self.note_reached();
+            let sound;
+            (sound, error) = self.sound(system, t1 - t);
             if sound < t1 - t {
                 (t1, clipped, natural) = (t + sound, false, sound);
             }
@@ -100,22 +103,28 @@ impl Solver {
             return Err(self.not_finite(component, t1));
         }
         (self.t, self.h, self.last_h) = (t1, natural, natural);
-        // The step is as long as the tolerance allows.
-        let chosen = size.is_none() && length == stride && self.method != Method::Closed;
-        Ok(StepInfo { t0: t, t1, error: f64::from(u8::from(chosen)), rejected: 0, clipped })
+        Ok(StepInfo { t0: t, t1, error, rejected: 0, clipped })
     }
 
-    /// How far the series follow the equations: `h`, halved until they do.
-    fn sound<S: OdeSystem + ?Sized>(&mut self, system: &mut S, mut h: f64) -> f64 {
+    /// How far the series follow the equations: `h`, halved until they do, and the error on the way in tolerances. As a
+    /// rule a step is as long as these allow; where states are far smaller than their tolerances, it is not.
+    fn sound<S: OdeSystem + ?Sized>(&mut self, system: &mut S, mut h: f64) -> (f64, f64) {
         // A function that is not defined there lies behind an event, or is an error later.
         let mut most = DEFECT;
-        while h > self.options.min_step
-            && [0.5 * h, h].into_iter().any(|e| self.defect(system, 0, (e, h)) > most)
-        {
+        loop {
+            let places = [0.5 * h, h].into_iter();
+            let off = places.map(|e| match self.defect(system, 0, (e, h)) {
+                // Exact, or not defined: that lies behind an event.
+                0.0 => f64::EPSILON,
+                off => off,
+            });
+            let off = off.fold(0.0, f64::max);
+            if off <= most || h <= self.options.min_step {
+                return (h, off.min(1.0));
+            }
             h *= 0.5;
             most = HALVED;
         }
-        h
     }
 
     /// Why state `component` is not finite at `t1`: its series is not, or it has no sum there. The

@@ -292,3 +292,33 @@ fn no_states_at_all() {
     solver.begin(0.0, &[]);
     assert_eq!(solver.step(&mut nothing, Some(1e-9)).unwrap().t1, 1e-9);
 }
+
+/// A fast eigenvalue beside a slow motion limits the steps by stability, an oscillation by its error.
+#[test]
+fn stiffness_shows() {
+    for method in [Method::Rk45, Method::Rk23] {
+        let stiff_after = |rate: f64, end: f64| {
+            let mut system = FnSystem::new(2, move |t: f64, x: &[f64], dx: &mut [f64]| {
+                dx[0] = rate * (t.cos() - x[0]);
+                dx[1] = -x[1];
+            });
+            let mut solver = Solver::new(method, Options::tolerance(1e-6, 1e-6));
+            solver.begin(0.0, &[1.0, 1.0]);
+            let mut stiff = 0;
+            for _ in 0..40 {
+                solver.step(&mut system, Some(end)).unwrap();
+                stiff += u32::from(solver.is_stiff(&mut system).unwrap());
+            }
+            stiff
+        };
+        assert!(stiff_after(1e4, 1e3) > 20, "{method:?}");
+        assert_eq!(stiff_after(1.0, 1e3), 0, "{method:?}");
+        let mut system = oscillator();
+        let mut solver = Solver::new(method, Options::tolerance(1e-6, 1e-6));
+        solver.begin(0.0, &[1.0, 0.0]);
+        for _ in 0..40 {
+            solver.step(&mut system, None).unwrap();
+            assert!(!solver.is_stiff(&mut system).unwrap(), "{method:?}");
+        }
+    }
+}
