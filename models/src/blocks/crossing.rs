@@ -11,7 +11,7 @@ use crate::{
     solve::ode::{Flip, Interval, Kind, Locator, Off, Past, Watched},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use superdense_kernel::{Atomic, Bag, Effects, Outbox, time::Duration};
+use superdense_kernel::{Atomic, Bag, Effects, Fact, Outbox, time::Duration};
 
 /// Rounding of a value beside its level.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
@@ -30,7 +30,13 @@ pub(super) struct Relation {
     /// Seconds into the held segment from which the next flip is searched.
     from: f64,
     next: Option<Flip>,
+    /// Tick of the last flip.
+    passed: Option<i64>,
 }
+
+/// The flip was told before the signal turned.
+const TURNED: &str = "the signal was foretold to cross the level, but turned back just there, and the crossing was told: \
+                      move the level a little";
 
 impl Relation {
     pub(super) fn new(kind: Kind, level: f64, (unit, tolerance): (f64, f64)) -> Self {
@@ -44,6 +50,7 @@ impl Relation {
             past: Past::default(),
             from: 0.0,
             next: None,
+            passed: None,
         }
     }
 
@@ -133,9 +140,20 @@ impl Relation {
         self.next.map_or(NEVER, |flip| timer.event(since, flip.t))
     }
 
+    /// Whether the signal, which was foretold to flip at this tick, goes back from there.
+    fn turns_back(&self, now: i64) -> bool {
+        if self.passed != Some(now) || self.watched.kind != Kind::Sign {
+            return false;
+        }
+        let row = self.row().unwrap_or_default();
+        let way = row.iter().skip(1).find(|c| **c != 0.0).copied().unwrap_or(0.0);
+        row.first().is_some_and(|z| z.abs() <= self.tolerance) && way * self.side < 0.0
+    }
+
     /// Lets the planned flip happen.
-    fn pass(&mut self) -> Option<Flip> {
+    fn pass(&mut self, now: i64) -> Option<Flip> {
         let flip = self.next.take()?;
+        self.passed = Some(now);
         self.from = flip.t;
         self.side = flip.side;
         self.past = Past { touched: flip.touch.is_some(), ..Past::default() };
@@ -178,7 +196,7 @@ impl<B: Reaction> Reacting<B> {
     fn turn(&mut self) -> bool {
         let Self { timer, relation, own } = self;
         timer.fire();
-        let flip = if own.waits(relation) { None } else { relation.pass() };
+        let flip = if own.waits(relation) { None } else { relation.pass(timer.now()) };
         flip.inspect(|flip| own.flips(relation, flip.touch.is_some(), timer.now())).is_some()
     }
 
@@ -222,6 +240,9 @@ impl<B: Reaction + 'static> Atomic<Value> for Reacting<B> {
                 }
                 _ => own.receive(relation, (port, value), timer.now()),
             }
+        }
+        if self.relation.turns_back(self.timer.now()) {
+            fx.report(Fact::Note(TURNED.into()));
         }
         if !self.relation.side.is_finite() {
             fx.fail("the signal is not finite, or too large");

@@ -20,7 +20,10 @@ use crate::{
 };
 use std::sync::Arc;
 use superdense_kernel::{
-    Atomic, Bag, Effects, EventKind, Fact, Outbox, message::Digest, port::OutPort, time::Duration,
+    Atomic, Bag, Effects, EventKind, Fact, Outbox,
+    message::Digest,
+    port::OutPort,
+    time::{Duration, Tag},
 };
 
 impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
@@ -127,7 +130,9 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
     }
 
     fn remark(&mut self) -> Option<String> {
-        self.core.remark().map(|remark| remark.to_string())
+        let own = self.core.remark().map(|remark| remark.to_string());
+        let all: Vec<String> = own.into_iter().chain(self.core.last_remark(&self.scene)).collect();
+        (!all.is_empty()).then(|| all.join("; "))
     }
 
     fn explain(&self, _: u16, elapsed: Duration) -> Option<String> {
@@ -189,6 +194,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if !imminent {
             self.state.fired.clear();
             self.state.proposed.clear();
+            self.state.over.clear();
         }
         self.scratch.flipped.clear();
         self.arrive(fx.now().ticks);
@@ -221,6 +227,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             }
             self.open_sessions(!matches!(plan, Plan::Due(_, Action::Events)));
         }
+        if bag.is_some() && !self.state.fired.is_empty() {
+            self.note_all_ended();
+        }
         // What was planned for later is void; what was sent is gone.
         if !self.state.outbox.is_empty() {
             self.state.outbox.clear();
@@ -237,6 +246,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if changed {
             self.refresh();
             self.forget_ahead();
+            self.note_renewed(fx);
+        }
+        if fx.now() == Tag::ZERO {
+            self.note_standing(fx);
         }
         self.plan_now(told, known)
     }
@@ -458,6 +471,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             // Only what an event does to a unit at rest wakes it.
             self.adopt(self.scene.frame.resting && !received.event);
             self.state.sessions.iter_mut().for_each(|session| session.told = false);
+        }
+        if !moved && received.signal && !self.scratch.flipped.is_empty() {
+            self.note_turned(fx);
         }
         let tells = begins && self.settings.retells;
         if moved || tells {

@@ -59,8 +59,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 if !back {
                     // A ball that bounces leaves its surface: look again after as many.
                     let row = Chatter { last: last.last, told: true, ..Chatter::default() };
-                    if !std::mem::replace(last, row).told {
-                        fx.report(Fact::Note(self.row(k).into()));
+                    match std::mem::replace(last, row).told {
+                        false => fx.report(Fact::Note(self.row(k).into())),
+                        // It came ever faster, and goes on for ever at a pace that ticks give it (Zeno).
+                        true if self.state.hurried.is_some() => fx.fail(self.row(k)),
+                        true => {}
                     }
                 } else if std::mem::replace(&mut last.back, true) {
                     fx.fail(self.sent_back(k));
@@ -70,7 +73,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// Whether the side on which relation `k` is now leads back to the other one.
-    fn is_sent_back(&mut self, k: usize) -> bool {
+    pub(super) fn is_sent_back(&mut self, k: usize) -> bool {
         let at = Instant { t: 0.0, tick: 0, start: false };
         self.present();
         self.doubt(at);

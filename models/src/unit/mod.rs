@@ -6,11 +6,11 @@ mod cuts;
 mod decide;
 mod failures;
 mod falling;
-mod late;
 mod links;
 mod plan;
 mod readers;
 mod relations;
+mod remarks;
 mod saved;
 mod wrapper;
 

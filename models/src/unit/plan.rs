@@ -10,7 +10,7 @@ use crate::{
     solve::{
         UnitError,
         core::{Advance, Core},
-        equations::{Dims, Equations, EventSpec, Trigger},
+        equations::{Equations, EventSpec, Trigger},
     },
 };
 use std::sync::Arc;
@@ -228,6 +228,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.note_cycle();
         let now = self.scene.frame.last + k;
         self.state.retiring = self.scene.frame.resting;
+        self.state.over.clear();
         match self.state.fired[..] {
             // As a rule.
             [event] => {
@@ -299,7 +300,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     #[inline(never)]
     fn happen_in_turn(&mut self, now: i64) {
         let mut fired = std::mem::take(&mut self.state.fired);
-        fired.retain(|&event| self.happens(event, now));
+        fired.retain(|&event| {
+            let happens = self.happens(event, now);
+            if happens {
+                self.note_ended(event);
+            }
+            happens
+        });
         self.state.fired = fired;
     }
 
@@ -324,9 +331,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             rest.values.iter().for_each(|&(var, value)| vars[var] = value);
             self.state.retiring = true;
         } else {
-            // An event that changes no state lets a unit rest on.
-            let states = Dims::STATES..self.scene.dims.first_input();
-            if self.state.retiring && (spec.leads || spec.sets(|place| states.contains(&place))) {
+            // An event that changes no state, and nothing on which it rests, lets a unit rest on.
+            if self.state.retiring
+                && (spec.leads || spec.sets(|place| self.readers.wakes(&self.scene.dims, place)))
+            {
                 self.state.retiring = false;
             }
             self.scene.equations.reset(number, vars, work, emitted);

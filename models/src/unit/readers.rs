@@ -28,6 +28,8 @@ pub(super) struct Readers {
     /// Per event, then link: the relations whose sides its condition reads.
     pub of: Vec<Vec<usize>>,
     pub timed: Vec<usize>,
+    /// The variables that conditions of events read which bring the unit to rest.
+    pub rests_on: Vec<usize>,
     /// Relations of role [`Role::Passes`], and of what.
     pub passing: Vec<(usize, usize)>,
     /// Per relation: whether other indicators read its side, or it begins or ends sliding. Sides are
@@ -95,8 +97,12 @@ impl Readers {
             Role::Passes(base) => Some((k, base)),
             _ => None,
         };
+        let reads: Vec<Option<Vec<VarId>>> = (0..relations.len()).map(reads).collect();
+        let resting = equations.events().iter().zip(&of).filter(|(e, _)| e.rest.is_some());
+        let rests_on = resting.flat_map(|(_, of)| of).flat_map(|&k| reads[k].iter().flatten());
         Self {
-            reads: (0..relations.len()).map(reads).collect(),
+            rests_on: rests_on.map(|id| id.0 as usize).collect(),
+            reads,
             events,
             of,
             timed: (0..relations.len()).filter(is_timed).collect(),
@@ -106,6 +112,11 @@ impl Readers {
             nested,
             solved,
         }
+    }
+
+    /// Whether a unit at rest wakes where this variable is set: a state, or what the event reads that brought it to rest.
+    pub(super) fn wakes(&self, dims: &Dims, place: usize) -> bool {
+        (Dims::STATES..dims.first_input()).contains(&place) || self.rests_on.contains(&place)
     }
 
     /// Whether flips of one tick decide other sides: indicators read theirs, or one of several stops what comes to its

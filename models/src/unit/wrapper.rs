@@ -73,6 +73,10 @@ pub(super) struct State {
     pub truth: Vec<bool>,
     /// The truth after the flips at the planned time, where relations that read others are among them.
     pub carried: Vec<bool>,
+    /// Events of the planned time, or of the present cycle, that have ended their conditions; whether one that was made
+    /// true again was told.
+    pub over: Vec<u16>,
+    pub renewed: bool,
     /// Events, and links, that happen in the next cycle.
     pub due: Vec<u16>,
     /// At the start: relations on the end of their side, and the side that they come from.

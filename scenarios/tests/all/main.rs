@@ -8,6 +8,7 @@ mod language;
 mod names;
 mod planning;
 mod rejected;
+mod remarks;
 mod results;
 mod results_of_formulas;
 mod robust;

@@ -126,9 +126,9 @@ fn a_hysteresis_goes_on() {
 }
 
 /// A ball whose reset puts it onto the floor gains speed up to the tick of its bounce: it bounces on for ever, some ticks
-/// high. That is told, for the run goes on; and nothing is told of one that comes to rest.
+/// high. That is told, and ends the run when it goes on; and nothing is told of one that comes to rest.
 #[test]
-fn bounces_of_some_ticks_are_told() {
+fn bounces_of_some_ticks_end() {
     let ball = |rest: &str| {
         format!(
             "[unit.u]\nkind = 'equations'\nMETHOD\nstates = {{ x = 1, v = 0 }}\noutputs = {{ x = 'x' }}\n\
@@ -140,7 +140,12 @@ fn bounces_of_some_ticks_are_told() {
     for (rest, told) in [("", 1), ("rest = { within = '1 us', x = 0, v = 0 }", 0)] {
         for method in ["rk45", "taylor", "closed"] {
             let ran = Ran::with(&ball(rest), method, 9 * S + S / 10_000);
-            ran.end.as_ref().unwrap_or_else(|e| panic!("{method}: {e}"));
+            match ran.end.as_ref() {
+                Ok(_) => assert_eq!(told, 0, "{method}"),
+                Err(e) => {
+                    assert!(told == 1 && e.to_string().contains("needs a `rest`"), "{method}: {e}")
+                }
+            }
             let row =
                 |note: &&String| note.contains("2000 times in a row") && note.contains("`rest`");
             assert_eq!(ran.notes.iter().filter(row).count(), told, "{method}: {:?}", ran.notes);

@@ -22,7 +22,7 @@ const PUBLIC_ITEMS: usize = 335;
 const TEXT_ERRORS: usize = 0;
 
 /// Files, or beginnings of their paths, below `models/src`: what takes part in finding out that a condition
-/// becomes true, and in what follows from that.
+/// becomes true, and in what follows from that. Remarks tell, and take no part.
 const EVENT_PATH: [&str; 20] = [
     "blocks/crossing.rs",
     "blocks/detector.rs",
@@ -47,7 +47,7 @@ const EVENT_PATH: [&str; 20] = [
 ];
 
 /// Lines of code in these files, without comments, blank lines and tests.
-const EVENT_PATH_LINES: usize = 6990;
+const EVENT_PATH_LINES: usize = 7009;
 
 /// The rooms of `models` in their order: each imports only from those before it.
 const ROOMS: [&str; 12] = [
@@ -136,7 +136,8 @@ fn the_event_path_does_not_grow() {
     let (mut found, mut all) = (Vec::new(), 0);
     for (file, text) in production("models/src") {
         let name = file.trim_start_matches("models/src/");
-        if EVENT_PATH.iter().any(|start| name.starts_with(start)) {
+        let tells = name.starts_with("unit/remarks/");
+        if !tells && EVENT_PATH.iter().any(|start| name.starts_with(start)) {
             let lines = lines_of_code(&file, &text);
             found.push(format!("{lines:5} {name}"));
             all += lines;

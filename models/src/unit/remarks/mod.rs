@@ -1,0 +1,4 @@
+//! Remarks of units on what users may not expect. They tell, and decide nothing.
+mod late;
+mod renewed;
+mod standing;

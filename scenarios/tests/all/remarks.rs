@@ -1,0 +1,97 @@
+//! Remarks on events that a user may not expect, or miss.
+use crate::results::{run, value};
+
+/// A bucket that is full as a jug comes; both in one unit, or the jug in another.
+const BUCKET: &str = "stop = '11 s'\n[unit.b]\nkind = 'equations'\nstates = { x = 0 }\nderivatives = { x = '0.5' }\n\
+                      outputs = { x = 'x' }\n[[unit.b.event]]\nname = 'tip'\nwhen = 'x >= 1'\nreset = { x = '0' }\n";
+const JUG: &str = "[[unit.b.event]]\nname = 'jug'\nevery = '2 s'\nreset = { x = 'x + 1' }\n";
+const OTHER: &str = "[[unit.b.on]]\ninput = 'jug'\nreset = { x = 'x + 1' }\n[unit.c]\nkind = 'clock'\nperiod = '2 s'\noffset = '2 s'\n";
+
+fn says(done: &superdense::run::memory::Finished, part: &str) -> usize {
+    done.summary.notes.iter().filter(|note| note.contains(part)).count()
+}
+
+#[test]
+fn conditions_that_are_made_true_again() {
+    let tips = "[result]\nn = \"count(event('b', 'tip'))\"\n";
+    let whole = run(&format!("{BUCKET}{JUG}{tips}"), &[]);
+    assert_eq!(value(&whole, "n"), Some(1.0));
+    assert_eq!(says(&whole, "`tip` ended its condition"), 1, "{:?}", whole.summary.notes);
+    let head = "connections = ['c.y -> b.jug']\n";
+    let inputs = BUCKET.replace("states", "event_inputs = ['jug']\nstates");
+    let divided = run(&format!("{head}{inputs}{OTHER}{tips}"), &[]);
+    assert_eq!(says(&divided, "`tip` ended its condition"), 1, "{:?}", divided.summary.notes);
+    // As the remark says: behind the other event it sees the jug, and the bucket is emptied each time.
+    let (bucket, tip) = BUCKET.split_once("[[unit.b.event]]").unwrap();
+    let mended = run(&format!("{bucket}{JUG}[[unit.b.event]]{tip}{tips}"), &[]);
+    assert_eq!(value(&mended, "n"), Some(5.0));
+    assert_eq!(says(&mended, "ended its condition"), 0, "{:?}", mended.summary.notes);
+}
+
+/// Three bodies that meet at one instant.
+#[test]
+fn bodies_that_meet_at_one_instant() {
+    let text = "stop = '3 s'\n[unit.c]\nkind = 'equations'\n\
+                states = { 'x[i in 0..3]' = 'i - 1', 'v[i in 0..3]' = '1 - i' }\n\
+                derivatives = { 'x[i]' = 'v[i]', 'v[i]' = '0' }\noutputs = { 'x[i]' = 'x[i]' }\n\
+                [[unit.c.event]]\nname = 'hit'\nfor = 'i in 0..2'\nwhen = 'x[i] >= x[i+1] and v[i] > v[i+1]'\n\
+                reset = { 'v[i]' = 'v[i+1]', 'v[i+1]' = 'v[i]' }\n";
+    let done = run(text, &[]);
+    assert_eq!(says(&done, "`hit[0]` ended its condition"), 1, "{:?}", done.summary.notes);
+}
+
+/// A signal that was foretold to cross its threshold, and turns back on it.
+#[test]
+fn signals_that_turn_back_on_a_threshold() {
+    let text = "stop = '3 s'\nconnections = ['s.y -> e.w']\n[unit.s]\nkind = 'equations'\nstates = { x = 2, v = -1 }\n\
+                derivatives = { x = 'v', v = '0' }\noutputs = { y = 'x' }\n[[unit.s.event]]\nname = 'turn'\n\
+                at = '1 s'\nreset = { v = '1' }\n\
+                [unit.e]\nkind = 'equations'\ninputs = { w = 2 }\ndiscrete = { n = 0 }\noutputs = { n = 'n' }\n\
+                [[unit.e.event]]\nname = 'below'\nwhen = 'w < 1'\nreset = { n = 'n + 1' }\n[result]\nn = 'final(e.n)'\n";
+    let done = run(text, &[]);
+    // λ comes before the news.
+    assert_eq!(value(&done, "n"), Some(1.0));
+    assert_eq!(says(&done, "turned back just there"), 1, "{:?}", done.summary.notes);
+    let block =
+        text.replace("s.y -> e.w", "s.y -> d.u").split_once("[unit.e]").unwrap().0.to_owned()
+            + "[unit.d]\nkind = 'detector'\nthreshold = 1\ndirection = 'falling'\n";
+    let done = run(&block, &[]);
+    assert_eq!(says(&done, "turned back just there"), 1, "{:?}", done.summary.notes);
+    let past = run(&text.replace("w < 1", "w < 1.5"), &[]);
+    assert_eq!((value(&past, "n"), says(&past, "just there")), (Some(1.0), 0));
+}
+
+/// A way out of the first mode that is open from the beginning.
+#[test]
+fn ways_out_that_are_open_at_the_start() {
+    let text = "stop = '2 h'\n[unit.r]\nkind = 'equations'\nstates = { T = 25 }\noutputs = { T = 'T' }\n\
+                [unit.r.mode.off]\nderivatives = { T = '(30 - T)/3600' }\n[[unit.r.mode.off.event]]\nname = 'cool'\n\
+                when = 'T >= 22'\nto = 'on'\n[unit.r.mode.on]\nderivatives = { T = '(10 - T)/3600' }\n\
+                [[unit.r.mode.on.event]]\nname = 'halt'\nwhen = 'T <= 20'\nto = 'off'\n";
+    let done = run(text, &[]);
+    assert_eq!(says(&done, "`cool` leads to another mode"), 1, "{:?}", done.summary.notes);
+    let colder = run(&text.replace("T = 25", "T = 21"), &[]);
+    assert_eq!(says(&colder, "leads to another mode"), 0, "{:?}", colder.summary.notes);
+}
+
+/// A ball at rest falls when its floor goes away, and stays when something else happens.
+#[test]
+fn what_rests_wakes_by_what_it_rests_on() {
+    let text = "stop = '9 s'\n[unit.b]\nkind = 'equations'\nstates = { x = 1.25, v = 0 }\ndiscrete = { ground = 0, n = 0 }\n\
+                derivatives = { x = 'v', v = '-10' }\noutputs = { x = 'x' }\n[[unit.b.event]]\nname = 'bounce'\n\
+                when = 'x <= ground and v < 0'\nreset = { x = 'ground', v = '-0.5*v' }\n\
+                rest = { within = '1 us', x = 0, v = 0 }\n[[unit.b.event]]\nname = 'drop'\nat = '8 s'\n\
+                reset = { @ }\n[result]\nx = 'at(b.x, 8.4 s)'\n";
+    for (method, reset, x) in [
+        ("rk45", "ground = '-1.25'", -0.8),
+        ("closed", "ground = '-1.25'", -0.8),
+        ("qss3", "ground = '-1.25'", -0.8),
+        ("rk45", "n = '1'", 0.0),
+    ] {
+        let text = text
+            .replace('@', reset)
+            .replace("'equations'", &format!("'equations'\nmethod = '{method}'"));
+        let found = value(&run(&text, &[]), "x").unwrap();
+        assert!((found - x).abs() < 1e-3, "{method}, {reset}: {found}, not {x}");
+    }
+}
