@@ -332,8 +332,8 @@ impl Evaluation {
             let (time, parts) = (from.seconds(self.rate), &self.parts);
             let port = |k: usize| parts[k].first().copied().unwrap_or(0.0);
             let seen = &self.state.cursors[s].seen;
-            let present = || self.signals[s].present(time, seen, port);
-            self.state.folds[r].instant(from, *x.get_or_insert_with(present));
+            let last = || self.signals[s].last(time, seen, port);
+            self.state.folds[r].instant(from, *x.get_or_insert_with(last));
         }
     }
 
@@ -450,7 +450,7 @@ impl Evaluation {
             let time = end as f64 / self.rate;
             if !present {
                 let seen = &self.state.cursors[s].seen;
-                fold.instant(Moment::at(end), self.signals[s].present(time, seen, |k| all[k]));
+                fold.instant(Moment::at(end), self.signals[s].last(time, seen, |k| all[k]));
             } else {
                 fold.once(self.signals[s].value(time, |k| all[k]));
             }

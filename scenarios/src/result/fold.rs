@@ -184,12 +184,14 @@ impl Fold {
         sum.add(seconds);
     }
 
-    /// The value at the last instant of the window, for those that look at values and not at time.
-    pub(super) fn instant(&mut self, at: Moment, x: f64) {
-        match &mut self.how {
-            Kind::Extreme { .. } => self.piece(Interval { from: at, seconds: 0.0, c: &[x] }),
-            Kind::Truth { .. } => self.truth(at, 0.0, x != 0.0),
-            _ => {}
+    /// The values at the last instant of the window, for those that look at values and not at time.
+    pub(super) fn instant(&mut self, at: Moment, (stopped, last): (Option<f64>, f64)) {
+        for x in stopped.into_iter().chain([last]) {
+            match &mut self.how {
+                Kind::Extreme { .. } => self.piece(Interval { from: at, seconds: 0.0, c: &[x] }),
+                Kind::Truth { .. } => self.truth(at, 0.0, x != 0.0),
+                _ => {}
+            }
         }
     }
 

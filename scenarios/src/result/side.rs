@@ -116,10 +116,14 @@ impl Seen {
         (known && !self.turned).then_some(self.sign)
     }
 
+    /// Whether it has come to its threshold where an event has ended the last piece.
+    pub(super) fn has_arrived(&self) -> bool {
+        self.sign * self.pace < 0.0 && self.end.abs() <= self.rounding()
+    }
+
     /// Whether it had come to its threshold, and goes back from there, or is put somewhere else.
     fn is_turned(&self, c: &[f64]) -> bool {
-        let arrived = self.sign * self.pace < 0.0 && self.end.abs() <= self.rounding();
-        if !arrived {
+        if !self.has_arrived() {
             return false;
         }
         let slope = c.get(1).copied().unwrap_or(0.0);

@@ -53,21 +53,27 @@ impl Compiled {
 
     /// The number for values of all outputs, in the order of the atoms' ports; 1 or 0 for a condition.
     pub(super) fn value(&mut self, time: f64, port: impl FnMut(usize) -> f64) -> f64 {
-        self.present(time, &[], port)
+        self.last(time, &[], port).1
     }
 
-    /// As [`value`](Self::value), where a comparison has been `seen`: rounding does not carry it over.
-    pub(super) fn present(
+    /// As [`value`](Self::value) at the last instant of a window, where a comparison has been `seen`: rounding does not
+    /// carry it over. Before it comes the value with the comparisons on their thresholds that an event has stopped there.
+    pub(super) fn last(
         &mut self,
         time: f64,
         seen: &[Seen],
         port: impl FnMut(usize) -> f64,
-    ) -> f64 {
+    ) -> (Option<f64>, f64) {
         self.formulas.evaluate(time, port);
         let z = &mut self.formulas.out;
-        let Some(condition) = &self.condition else { return z[0] };
+        let Some(condition) = &self.condition else { return (None, z[0]) };
         z.iter_mut().zip(seen).for_each(|(z, seen)| *z = seen.kept(*z));
-        f64::from(u8::from(condition.truth(z)))
+        let truth = |z: &[f64]| f64::from(u8::from(condition.truth(z)));
+        let stopped = seen.iter().any(Seen::has_arrived).then(|| {
+            let on = |(z, seen): (&f64, &Seen)| if seen.has_arrived() { 0.0 } else { *z };
+            truth(&z.iter().zip(seen).map(on).collect::<Vec<_>>())
+        });
+        (stopped, truth(z))
     }
 
     /// The number on an interval that begins at `time`: calls `take(from, to, coefficients)` for parts of the

@@ -341,3 +341,39 @@ fn conditions_of_constants() {
     ];
     compare(&text, &all, 1e-12);
 }
+
+/// A value that an event turns back at the last instant of a window, or of a run, has come to its threshold there.
+#[test]
+fn turned_back_at_the_last_instant() {
+    let saw = |reset: &str| {
+        format!(
+            "stop = '4 s'\nsample = 'none'\n[unit.u]\nkind = 'equations'\nstates = {{ x = 0, v = 1 }}\n\
+             derivatives = {{ x = 'v', v = '0' }}\noutputs = {{ x = 'x' }}\n[[unit.u.event]]\nname = 'top'\n\
+             when = 'x >= 1 and v > 0'\nreset = {{ {reset} }}\n\
+             [[unit.u.event]]\nname = 'bottom'\nwhen = 'x <= 0 and v < 0'\nreset = {{ v = '1' }}\n"
+        )
+    };
+    let window = |from: f64, to: f64| format!("over = ['{from} s', '{to} s']");
+    // It falls back to zero each second; or it turns at 1 s and 3 s, and at the bottom at 2 s and 4 s.
+    let resets = [
+        ("count(u.x >= 1)", 4.0, 3.0),
+        ("last(u.x >= 1)", 4.0, 3.0),
+        ("count(u.x > 1)", 0.0, 0.0),
+        ("count(u.x < 1)", 5.0, 4.0),
+    ];
+    let turns =
+        [("count(u.x >= 1)", 2.0, 2.0), ("last(u.x <= 0)", 4.0, 2.0), ("count(u.x < 0)", 0.0, 0.0)];
+    for (text, cases) in [(saw("x = '0'"), &resets[..]), (saw("v = '-1'"), &turns[..])] {
+        for (value, whole, part) in cases {
+            for (over, wanted) in [(window(0.0, 4.0), *whole), (window(0.0, 3.0), *part)] {
+                let named = format!("[result.r]\nvalue = \"{value}\"\n{over}\n");
+                let done = crate::results::run(&format!("{text}{named}"), &[]);
+                let found = crate::results::value(&done, "r");
+                assert!(
+                    found.is_some_and(|r| (r - wanted).abs() < 1e-8),
+                    "{value}, {over}: {found:?}, not {wanted}"
+                );
+            }
+        }
+    }
+}
