@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,23 @@ def test_executors_give_equal_files(tmp_path: Path, pool: type) -> None:
         there.run(executor=executor)
     for name in ("results.csv", "answers.json"):
         assert (here.out / name).read_bytes() == (there.out / name).read_bytes()
+
+
+def test_what_breaks_an_executor_is_no_failed_run(tmp_path: Path) -> None:
+    limit = study(tmp_path, "out")
+    shut = ThreadPoolExecutor(2)
+    shut.shutdown()
+    with pytest.raises(RuntimeError, match="shutdown"):
+        limit.run(executor=shut)
+    with ProcessPoolExecutor(1) as broken:
+        with pytest.raises(BrokenProcessPool):
+            broken.submit(os._exit, 1).result()
+        with pytest.raises(BrokenProcessPool):
+            limit.run(executor=broken)
+    with pytest.raises(AttributeError, match="submit"):
+        limit.run(executor=3)  # type: ignore[arg-type]
+    # Nothing of it was kept.
+    assert limit.run()["limit"]["holds"] == 1.22 and limit.failed == 0
 
 
 def test_dask_gives_equal_files(tmp_path: Path) -> None:
@@ -156,6 +174,23 @@ def test_the_store_remembers_what_it_is_told(tmp_path: Path) -> None:
     assert asked.table().rows == 3
     with pytest.raises(sd.ScenarioError, match="did you mean `height`"):
         asked.ask({"heigt": 1})
+
+
+def test_the_store_takes_the_failure_of_a_run(tmp_path: Path) -> None:
+    text = SCENARIO.replace("v = \"-9.81\"", "v = \"if x < 0.6 then 1/0 else -9.81\"")
+    asked = study(tmp_path, "out")
+    (tmp_path / "ball.toml").write_text(text)
+    scenario = sd.load(tmp_path / "ball.toml")
+    point = asked.ask({"height": 1.5})
+    with pytest.raises(sd.RunError) as failed:
+        scenario.run(set=point)
+    asked.tell(point, failed.value)
+    again = asked.ask({"height": 1.5})
+    assert again.results is None and again.failed == str(failed.value)
+    with pytest.raises(sd.ScenarioError, match="the run is none of this point"):
+        asked.tell(asked.ask({"height": 1.6}), failed.value)
+    with pytest.raises(sd.ScenarioError, match="tell takes a run"):
+        asked.tell(point, None)  # type: ignore[arg-type]
 
 
 def test_the_store_takes_no_run_of_another_point(tmp_path: Path) -> None:

@@ -60,3 +60,12 @@ pub(crate) fn refused(py: Python<'_>, message: &str) -> PyErr {
 pub(crate) fn other(py: Python<'_>, message: &str) -> PyErr {
     raised(py, "RunError", message, &PyDict::new(py))
 }
+
+/// Whether an exception tells of a run or its scenario; all others come from whoever was to do the run.
+pub(crate) fn is_of_the_run(py: Python<'_>, e: &PyErr) -> bool {
+    let is = |class: &str| {
+        let class = py.import("superdense._errors").and_then(|module| module.getattr(class));
+        class.is_ok_and(|class| e.is_instance(py, &class))
+    };
+    is("RunError") || is("ScenarioError")
+}

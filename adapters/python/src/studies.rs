@@ -35,6 +35,8 @@ struct Submitted<'a> {
     inner: &'a ScenarioRunner,
     /// `submit(sets, seed)`, which gives a future of `(trace_hash, results)`.
     submit: &'a Py<PyAny>,
+    /// What went wrong with the executor, and not with a run.
+    broken: Mutex<Option<PyErr>>,
 }
 
 impl Submitted<'_> {
@@ -74,9 +76,15 @@ impl Runner for Submitted<'_> {
 
     fn run(&self, (sets, seed): Self::Plan, pulse: &Pulse) -> Result<Row, Lost> {
         Python::attach(|py| {
-            self.one(py, (&sets, seed), pulse).map_err(|e| match pulse.interrupted() {
-                true => Lost::Interrupted,
-                false => Lost::Failed(e.value(py).to_string()),
+            self.one(py, (&sets, seed), pulse).map_err(|e| {
+                if pulse.interrupted() {
+                    Lost::Interrupted
+                } else if errors::is_of_the_run(py, &e) {
+                    Lost::Failed(e.value(py).to_string())
+                } else {
+                    self.broken.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(e);
+                    Lost::Left
+                }
             })
         })
     }
@@ -88,6 +96,8 @@ enum Bad {
     /// A question that makes no sense.
     Refused(String),
     Other(String),
+    /// An exception of somebody else.
+    Raised(PyErr),
 }
 
 impl Bad {
@@ -100,6 +110,7 @@ impl Bad {
             Self::Scenario(found) => errors::scenario(py, found),
             Self::Refused(message) => errors::refused(py, message),
             Self::Other(message) => errors::other(py, message),
+            Self::Raised(e) => e.clone_ref(py),
         }
     }
 }
@@ -130,8 +141,14 @@ pub(crate) fn study(
         let ended = match &submit {
             None => home.conduct(&study, &runner, limits, &stop, &mut |_| ()),
             Some(submit) => {
-                let runner = Submitted { inner: &runner, submit };
-                home.conduct(&study, &runner, limits, &stop, &mut |_| ())
+                let runner = Submitted { inner: &runner, submit, broken: Mutex::default() };
+                let broken = || runner.broken.lock().unwrap_or_else(PoisonError::into_inner);
+                let stop = || pulse.interrupted() || broken().is_some();
+                let ended = home.conduct(&study, &runner, limits, &stop, &mut |_| ());
+                if let Some(e) = broken().take() {
+                    return Err(Bad::Raised(e));
+                }
+                ended
             }
         };
         let ended = match ended {
@@ -177,7 +194,7 @@ pub(crate) fn one(
         let (_, plan) = runner.plan(&sets, seed).map_err(Bad::Other)?;
         runner.run(plan, pulse).map_err(|lost| match lost {
             Lost::Failed(why) => Bad::Other(why),
-            Lost::Interrupted => Bad::Other("interrupted".into()),
+            Lost::Interrupted | Lost::Left => Bad::Other("interrupted".into()),
         })
     })?;
     let row = done.map_err(|bad| bad.raise(py))?;
@@ -204,13 +221,16 @@ pub(crate) fn known(
     Ok(found)
 }
 
-/// Keeps the run of a point that somebody else has made: its trace hash, and its results by name.
+/// A run that somebody else has made: its trace hash, and its results by name; else why it failed.
+type Told = (Option<(String, HashMap<String, Option<f64>>)>, Option<String>);
+
+/// Keeps the run of a point that somebody else has made.
 #[pyfunction]
 pub(crate) fn keep(
     py: Python<'_>,
     of: (PathBuf, Sets, PathBuf),
     point: Sets,
-    run: (String, HashMap<String, Option<f64>>),
+    run: Told,
     wanted: Wanted,
 ) -> PyResult<()> {
     visit(py, of, move |study, runner, home| {
@@ -223,7 +243,11 @@ pub(crate) fn keep(
                            by Scenario.run(set=point), with the point that `ask` gave";
             return Err(Bad::Refused(message.to_owned()));
         }
-        let (trace_hash, found) = run;
+        let (done, why) = run;
+        let Some((trace_hash, found)) = done else {
+            let why = Err(why.unwrap_or_default());
+            return home.tell(study, &asked, why, 0.0).map_err(Bad::other);
+        };
         let value = |name: &String| {
             found.get(name).copied().ok_or_else(|| {
                 let remedy = "name it in [result] of the scenario, not of the study only";

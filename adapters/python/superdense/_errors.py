@@ -40,6 +40,8 @@ class RunError(RuntimeError):
 
     unit: str | None
     time: float | None
+    #: The settings of the run, for :meth:`Study.tell`.
+    _wanted: Any = None
 
     def __init__(self, message: str, unit: str | None = None, time: float | None = None) -> None:
         super().__init__(message)

@@ -16,7 +16,7 @@ import tomli_w
 from numpy.typing import NDArray
 
 from . import _native
-from ._errors import ScenarioWarning
+from ._errors import RunError, ScenarioWarning
 from ._table import Table, curve
 from ._values import Value, duration, plain, sets, whole
 
@@ -121,12 +121,16 @@ class Scenario:
         Raises ``ScenarioError``, ``RunError``.
         """
         wanted = self._wanted(set, seed, until, sample, executor, workers)
-        if out is not None:
-            summary = _native.write(wanted, out, force)
-            names = ("samples", "events", "trajectory")
-            parts = [_native.read(Path(out) / f"{name}.csv", self._texts) for name in names]
-        else:
-            summary, parts = _native.run(wanted, (True, True, trajectory), self._texts)
+        try:
+            if out is not None:
+                summary = _native.write(wanted, out, force)
+                names = ("samples", "events", "trajectory")
+                parts = [_native.read(Path(out) / f"{name}.csv", self._texts) for name in names]
+            else:
+                summary, parts = _native.run(wanted, (True, True, trajectory), self._texts)
+        except RunError as error:
+            error._wanted = wanted
+            raise
         return Run(json.loads(summary), [Table(part) for part in parts], out, wanted)
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _native
-from ._errors import ScenarioError
+from ._errors import RunError, ScenarioError
 from ._run import Run
 from ._table import Table
 from ._values import Value, sets, whole
@@ -96,10 +96,15 @@ class Study:
         point.failed = failed
         return point
 
-    def tell(self, point: Mapping[str, Value], run: Run) -> None:
-        """Keeps the run of a point, made with the scenario's own seed. Whoever asks for it later, also a question of
-        the study, has it at once. Raises ``ScenarioError`` for a run that was made with other settings."""
-        _native.keep(self._of(), sets(point), (run.trace_hash, run.results), run._wanted)
+    def tell(self, point: Mapping[str, Value], run: Run | RunError) -> None:
+        """Keeps the run of a point, made with the scenario's own seed, or the error with which it failed. Whoever asks
+        for it later, also a question of the study, has it at once. Raises ``ScenarioError`` for a run that was made
+        with other settings."""
+        if not isinstance(run, (Run, RunError)) or run._wanted is None:
+            raise ScenarioError("tell takes a run of Scenario.run(set=point), or the RunError that this raised")
+        failed = str(run) if isinstance(run, RunError) else None
+        done = None if isinstance(run, RunError) else (run.trace_hash, run.results)
+        _native.keep(self._of(), sets(point), (done, failed), run._wanted)
 
     def _of(self) -> tuple[Path, list[tuple[str, str]], Path]:
         return (self.file, self._sets, self.out)

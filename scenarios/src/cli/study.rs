@@ -241,7 +241,7 @@ fn dry_run(console: &Console, study: &Study, runner: &ScenarioRunner, workers: u
     let ran = runner.run(plan, &Pulse::default());
     ran.map_err(|lost| match lost {
         Lost::Failed(why) => failed(why),
-        Lost::Interrupted => failed("it was interrupted".to_owned()),
+        Lost::Interrupted | Lost::Left => failed("it was interrupted".to_owned()),
     })?;
     let seconds = began.elapsed().as_secs_f64();
     let all = |at: usize| counts.iter().map(|(_, c)| c[at]).sum::<f64>();

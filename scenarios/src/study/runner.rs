@@ -23,6 +23,8 @@ pub enum Lost {
     Failed(String),
     /// It was told to end.
     Interrupted,
+    /// Nobody did it: nothing is known of it.
+    Left,
 }
 
 /// Whoever can run a scenario.
