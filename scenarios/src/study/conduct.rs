@@ -321,9 +321,12 @@ impl<'a, 's> Conductor<'a, 's> {
         let question = &self.done.questions[number];
         let mut sets = question.ask.sets.clone();
         sets.extend(vary::sets(&self.study.parameters, question.over_of(at), question.point(at)));
+        // A point is its settings, in whatever order a question names them.
+        let mut sorted = sets.clone();
+        sorted.sort_by(|a, b| a.0.cmp(&b.0));
         let places = &mut self.done.places;
-        let place = *self.numbers.entry(sets).or_insert_with_key(|sets| {
-            places.push(Arc::new(Place { sets: sets.clone(), key: OnceLock::new() }));
+        let place = *self.numbers.entry(sorted).or_insert_with(|| {
+            places.push(Arc::new(Place { sets, key: OnceLock::new() }));
             places.len() - 1
         });
         self.done.of[number].push(place);
@@ -470,6 +473,7 @@ fn one<R: Runner>(shared: &Shared<'_, R>, plan: R::Plan, began: Instant) -> Opti
             error: None,
         }),
         Ok(Err(Lost::Failed(why))) => lost(Status::Failed, why),
+        Ok(Err(Lost::Left)) => None,
         Ok(Err(Lost::Interrupted)) if shared.stop.load(Ordering::Relaxed) => None,
         Ok(Err(Lost::Interrupted)) => {
             let limit = shared.timeout.unwrap_or_default().as_secs_f64();
