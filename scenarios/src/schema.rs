@@ -36,7 +36,8 @@ pub fn schema() -> Json {
     let names: Vec<&str> = kinds().iter().map(|k| k.name()).collect();
     let all = shared().into_iter().chain([("unit", any_unit(&names, &by_kind))]);
     definitions.extend(all.map(|(name, schema)| (name.to_owned(), schema)));
-    let mut root = object(&["stop"], &root());
+    // Files that others include have no `stop`.
+    let mut root = object(&[], &root());
     root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     root["title"] = json!("Superdense scenario");
     root["$defs"] = Json::Object(definitions);
@@ -81,15 +82,21 @@ fn shared() -> Vec<(&'static str, Json)> {
     let values = |of: Json| json!({ "type": "object", "additionalProperties": of });
     let number = described(&["number", "string"], "a number, a quantity (\"5 ms\"), or a formula");
     let duration = described(&["number", "string"], "seconds, or text with a unit (\"50 ms\")");
-    let parameter =
-        json!({ "anyOf": [{ "type": ["number", "string", "boolean"] }, reference("parameters")] });
+    let parameter = json!({ "anyOf": [
+        { "type": ["number", "string", "boolean", "array"] }, reference("parameters")
+    ] });
+    let parameters = json!({ "anyOf": [
+        values(parameter), described(&["string"], "file with the parameters: .json or .csv")
+    ] });
     vec![
         ("number", number),
         ("duration", duration),
         ("results", values(result())),
         ("texts", json!({ "type": "array", "items": { "type": "string" } })),
         ("connections", connections()),
-        ("parameters", values(parameter)),
+        ("parameters", parameters),
+        ("functions", values(function())),
+        ("tables", values(table())),
         ("units", values(reference("unit"))),
         ("link", link()),
         ("coupling", unit(&CouplingKind)),
@@ -119,6 +126,34 @@ fn result() -> Json {
         { "type": "string" },
         { "type": "object", "required": ["value"], "additionalProperties": false, "properties": table },
     ] })
+}
+
+/// A table `[function.NAME]`.
+fn function() -> Json {
+    object(
+        &["args", "value"],
+        &[
+            ("args", reference("texts")),
+            ("value", described(&["string", "number"], "formula over the arguments")),
+        ],
+    )
+}
+
+/// A table `[table.NAME]`.
+fn table() -> Json {
+    let list = |what: &str| described(&["array", "string"], what);
+    object(
+        &[],
+        &[
+            ("x", list("values of the first argument")),
+            ("y", list("values, or those of the second argument")),
+            ("z", list("values, a list for each of x")),
+            ("file", described(&["string"], "file of comma-separated values with the points")),
+            ("columns", reference("texts")),
+            ("interpolation", json!({ "enum": ["linear", "spline", "monotone"] })),
+            ("extrapolation", json!({ "enum": ["hold", "linear"] })),
+        ],
+    )
 }
 
 fn template() -> Json {
@@ -176,6 +211,8 @@ fn root() -> Vec<(&'static str, Json)> {
         ("result", reference("results")),
         ("include", json!({ "anyOf": [{ "type": "string" }, reference("texts")] })),
         ("parameters", reference("parameters")),
+        ("function", reference("functions")),
+        ("table", reference("tables")),
         ("unit", reference("units")),
         ("template", json!({ "type": "object", "additionalProperties": reference("template") })),
         ("connections", reference("connections")),
