@@ -27,12 +27,17 @@ pub(super) fn check<'a>(tree: &'a Tree, session: &'a Session) -> Units<'a> {
     all
 }
 
+/// Kinds that hand on what they hear.
+const PASSING: [&str; 5] = ["hold", "sampler", "quantiser", "delay", "dead-reckoning"];
+
 /// The dimensions of what units declare.
 pub(super) struct Units<'a> {
     tree: &'a Tree,
     session: &'a Session,
     /// By parameters, which members of an array share.
     known: HashMap<*const Params, Measures>,
+    /// Of units that hand on what they hear: the output that they hear.
+    heard: HashMap<u32, (u32, u16)>,
 }
 
 impl<'a> Units<'a> {
@@ -64,7 +69,30 @@ impl<'a> Units<'a> {
                 measures
             });
         }
-        Self { tree, session, known }
+        let mut heard = HashMap::new();
+        for (number, group) in tree.groups.iter().enumerate() {
+            for wire in &group.wires {
+                let Some(from) = tree.origin(number as u32, wire.from) else { continue };
+                for (to, port) in tree.targets(number as u32, wire.to) {
+                    if port == 0 && PASSING.contains(&tree.units[to as usize].kind.name()) {
+                        heard.insert(to, from);
+                    }
+                }
+            }
+        }
+        Self { tree, session, known, heard }
+    }
+
+    /// The output behind one of a unit that hands on what it hears.
+    fn behind(&self, (mut unit, mut port): (u32, u16)) -> (u32, u16) {
+        // Such units may hear each other in a circle.
+        for _ in 0..self.heard.len() {
+            match self.heard.get(&unit) {
+                Some(&from) if port == 0 => (unit, port) = from,
+                _ => break,
+            }
+        }
+        (unit, port)
     }
 
     fn unit(&self, number: u32) -> (&'a Unit, Option<&Measures>) {
@@ -88,7 +116,8 @@ impl<'a> Units<'a> {
     fn wires(&self, number: u32, group: &Group) {
         for wire in &group.wires {
             let Some(connection) = wire.connection else { continue };
-            let Some((from, out)) = self.tree.origin(number, wire.from) else { continue };
+            let Some(from) = self.tree.origin(number, wire.from) else { continue };
+            let (from, out) = self.behind(from);
             let (sent, out) = self.port(from, false, out);
             for (to, port) in self.tree.targets(number, wire.to) {
                 let (heard, into) = self.port(to, true, port);

@@ -10,7 +10,7 @@ use crate::{
     source::Span,
 };
 use superdense_adapters::federation::data::Type;
-use superdense_models::kinds::Located;
+use superdense_models::{kinds::Located, maths::quantity};
 
 #[cfg(feature = "helics")]
 const KEYS: &[&str] = &[
@@ -310,12 +310,22 @@ impl Reader<'_> {
         found
     }
 
+    /// The unit of measure of an input or output, which others are told. The federation may know more of them.
+    fn unit(&self, table: &Table, example: &str) -> Option<String> {
+        let unit = self.text(table, "unit", example)?;
+        if let Err(why) = quantity::unit(&unit.value) {
+            let message = format!("{why}: nothing is checked by it");
+            self.session.warn(&unit.span, &message);
+        }
+        Some(unit.value)
+    }
+
     fn input(&mut self, (table, span): Entry<'_>, number: usize) {
         self.keys(table, INPUT_KEYS, "an input");
         let from = self.needed(table, "from", "from = \"grid/voltage\"", span);
         let to = self.needed(table, "to", "to = \"house.u\"", span);
         let ty = self.ty(table);
-        let unit = self.text(table, "unit", "unit = \"V\"").map(|u| u.value);
+        let unit = self.unit(table, "unit = \"V\"");
         let (Some(from), Some(to), Some(ty)) = (from, to, ty) else { return };
         let initial = table.get("initial").cloned();
         self.way(to, Carries::Value(ty), true, from.value, number, |way| Way {
@@ -330,7 +340,7 @@ impl Reader<'_> {
         let from = self.needed(table, "from", "from = \"house.p\"", span);
         let key = self.needed(table, "as", "as = \"building/power\"", span);
         let ty = self.ty(table);
-        let unit = self.text(table, "unit", "unit = \"W\"").map(|u| u.value);
+        let unit = self.unit(table, "unit = \"W\"");
         if table.get("every").is_some()
             && let Some(other) = table.get("quantum")
         {

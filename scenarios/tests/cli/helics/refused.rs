@@ -6,7 +6,7 @@ use std::fs;
 #[test]
 fn what_helics_cannot_carry_is_refused() {
     let dir = folder("helics-refused");
-    let all: [(&str, &str, &str); 18] = [
+    let all: [(&str, &str, &str); 20] = [
         ("core = 'inproc'", "", "`inproc` is refused"),
         ("core = 'zmqq'", "", "did you mean"),
         (
@@ -35,6 +35,18 @@ fn what_helics_cannot_carry_is_refused() {
             "[[federate.input]]\nfrom = 'p/u'\nto = 'lag.u'\ninitial = 1\n[[federate.input]]\nfrom = 'p/v'\nto = 'lag.u'\n\
              initial = 1\n",
             "two drivers",
+        ),
+        (
+            "",
+            "[[federate.output]]\nfrom = 'watt.p'\nas = 'own/p'\nunit = 'kW'\nevery = '1 s'\n[unit.watt]\n\
+             kind = 'equations'\nstates = { p = '1 W' }\noutputs = { p = 'p' }\n",
+            "counts in kW, and `watt.p` in SI base units",
+        ),
+        (
+            "",
+            "[[federate.output]]\nfrom = 'watt.p'\nas = 'own/p'\nunit = 'J'\nquantum = 0.1\n[unit.watt]\n\
+             kind = 'equations'\nstates = { p = '1 W' }\noutputs = { p = 'p' }\n",
+            "`watt.p` is in",
         ),
         (
             "",
