@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     compare,
-    output::{directory, explained},
+    output::{directory, explained, manifest::Manifest},
     report,
 };
 use serde_json::json;
@@ -18,9 +18,19 @@ pub(super) struct Comparing {
     pub force: bool,
 }
 
+/// Tells of files of a run that are not as it left them.
+pub(super) fn tell_changed(console: &Console, dir: &Path) -> Done {
+    let manifest = Manifest::read(dir).map_err(|e| Stop::usage(e.to_string()))?;
+    let changed = manifest.map_or(Ok(Vec::new()), |m| m.changed(dir));
+    let changed = changed.map_err(|e| Stop::usage(e.to_string()))?;
+    changed.iter().for_each(|remark| console.remark(remark));
+    Ok(())
+}
+
 /// `superdense compare A B`.
 pub(super) fn compare(console: &Console, a: &Path, b: &Path, told: &Comparing) -> Done {
     let found = compare::runs(a, b, told.window).map_err(|e| Stop::usage(e.to_string()))?;
+    [a, b].into_iter().try_for_each(|dir| tell_changed(console, dir))?;
     if let Some(file) = &told.html {
         let html = report::of_comparison(&found, a, b).map_err(|e| Stop::usage(e.to_string()))?;
         write(file, &html, told.force)?;
@@ -81,6 +91,7 @@ fn text(found: &compare::Comparison) -> String {
 /// `superdense report DIR`.
 pub(super) fn report(console: &Console, dir: &Path, out: Option<PathBuf>, force: bool) -> Done {
     let html = report::of(dir).map_err(|e| Stop::usage(e.to_string()))?;
+    tell_changed(console, dir)?;
     let name = dir.file_name().unwrap_or_default().to_string_lossy();
     let file = out.unwrap_or_else(|| PathBuf::from(format!("{name}.report.html")));
     write(&file, &html, force)?;

@@ -62,7 +62,10 @@ fn check(console: &Console, options: &PlanOptions) -> Done {
         0 => format!("{name}: ok\n{}", columns(&rows, &[])),
         n => format!("{name}: {n} mistakes in the federation\n{list}"),
     };
-    console.say(&text, || json!({ "status": status, "federate": name, "mistakes": found }));
+    console.say(&text, || {
+        let code = u8::from(!found.is_empty());
+        json!({ "status": status, "exit_code": code, "federate": name, "mistakes": found })
+    });
     if found.is_empty() { Ok(()) } else { Err(Stop::Unequal) }
 }
 
@@ -75,7 +78,9 @@ fn diff(console: &Console, a: &Path, b: &Path) -> Done {
     console.say(&text, || match &difference {
         None => json!({ "status": "equal" }),
         Some(d) => {
-            json!({ "status": "different", "record": d.record, "line": d.line, "lines": d.lines })
+            json!({
+                "status": "different", "exit_code": 1, "record": d.record, "line": d.line, "lines": d.lines,
+            })
         }
     });
     if difference.is_none() { Ok(()) } else { Err(Stop::Unequal) }

@@ -93,7 +93,11 @@ impl Console {
     /// Prints text, or the object when JSON is asked for.
     pub(super) fn say(&self, text: &str, object: impl FnOnce() -> Json) {
         if self.json {
-            self.object(&object());
+            let mut object = object();
+            if object["status"].is_string() && object.get("exit_code").is_none() {
+                object["exit_code"] = json!(0);
+            }
+            self.object(&object);
         } else if !self.quiet {
             out(text);
         }

@@ -460,13 +460,15 @@ pub(super) fn object(
     files: &[String],
     ties: Option<&(u64, Vec<String>)>,
 ) -> Json {
+    // Beyond some, they are in events.csv only.
+    let listed = !report.events.is_empty() || report.summary.events == 0;
     let mut object = json!({
         "status": "done",
         "exit_code": 0,
         "out": results,
         "files": files,
         "summary": report.summary,
-        "events": report.events,
+        "events": listed.then_some(&report.events),
         "wall_seconds": report.wall_seconds,
     });
     if let Some((seed, units)) = ties {
@@ -480,6 +482,7 @@ pub(super) fn plot(console: &Console, dir: &Path) -> Done {
     let _held = dir.is_dir().then(|| directory::hold(dir)).transpose()?;
     let pictures = crate::plot::draw(dir, Pictures::Png);
     let pictures = pictures.map_err(|e| Stop::usage(e.to_string()))?;
+    super::compare::tell_changed(console, dir)?;
     let files: Vec<PathBuf> = ["plot.svg", "plot.png"].iter().map(|n| dir.join(n)).collect();
     if let Some(pictures) = &pictures {
         Results::open(dir)?.put(&pictures.files())?;

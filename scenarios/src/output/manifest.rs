@@ -113,6 +113,20 @@ impl Manifest {
         };
         known.map(Some).map_err(|e| OutputError::refused(&file, &why(e)))
     }
+
+    /// Remarks on files in `dir` that are not as the run left them.
+    ///
+    /// # Errors
+    /// When one cannot be read.
+    pub fn changed(&self, dir: &Path) -> Result<Vec<String>, OutputError> {
+        let mut remarks = Vec::new();
+        for (name, entry) in &self.files {
+            if let Found::Foreign(why) = entry.found(&dir.join(name))? {
+                remarks.push(format!("{}: {why}", dir.join(name).display()));
+            }
+        }
+        Ok(remarks)
+    }
 }
 
 impl Entry {

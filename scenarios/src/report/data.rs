@@ -34,18 +34,21 @@ impl Run<'_> {
         let events = self.events()?;
         let of = |key: &str| said(self.fact(key));
         let scenario = self.manifest.map(|m| m.scenario.clone()).unwrap_or_default();
-        let (name, subtitle, remarks) = match self.summary {
+        let (name, subtitle, mut remarks) = match self.summary {
             Some(_) => {
                 let (name, end, seed) = (of("scenario"), of("end_time"), of("seed"));
                 let line = format!("{name}: {end} s, seed {seed}, trace hash {}", of("trace_hash"));
                 let notes = self.fact("notes").as_array().cloned().unwrap_or_default();
-                (name, line, if notes.is_empty() { json!([]) } else { json!([["Notes", notes]]) })
+                (name, line, vec![("Notes", notes)])
             }
             None => {
                 let line = format!("{scenario}: a run that did not come to its end");
-                (scenario, line, json!([["Not at its end", [INTERRUPTED]]]))
+                (scenario, line, vec![("Not at its end", vec![json!(INTERRUPTED)])])
             }
         };
+        let changed = self.manifest.map_or(Ok(Vec::new()), |m| m.changed(self.dir))?;
+        remarks.push(("Not as the run left it", changed.into_iter().map(Json::from).collect()));
+        remarks.retain(|(_, lines)| !lines.is_empty());
         let statistics: Vec<Json> = [self.counts(), self.units()?].into_iter().flatten().collect();
         let data = json!({
             "results": self.results(&declared),

@@ -50,6 +50,28 @@ fn points(curve: &Json) -> Vec<(f64, f64)> {
     x.iter().copied().zip(y.iter().copied()).collect()
 }
 
+/// A table that was changed after the run is told of, in the terminal and on the page.
+#[test]
+fn changed_files_are_told() {
+    let dir = mixed("report_changed");
+    good(&dir, "run mixed.toml");
+    let samples = read(&dir, "out/mixed/samples.csv");
+    let (head, last) = samples.trim_end().rsplit_once('\n').unwrap();
+    let cells = last.split(',').enumerate().map(|(k, c)| if k == 1 { "9" } else { c });
+    let last = cells.collect::<Vec<_>>().join(",");
+    std::fs::write(dir.join("out/mixed/samples.csv"), format!("{head}\n{last}\n")).unwrap();
+    for command in ["report out/mixed", "plot out/mixed", "compare out/mixed out/mixed"] {
+        let said = superdense(&dir, command);
+        let said = String::from_utf8_lossy(&said.stderr);
+        assert!(
+            said.contains("samples.csv: was changed after the run wrote it"),
+            "{command}: {said}"
+        );
+    }
+    let remarks = page(&dir, "out/mixed")["remarks"].to_string();
+    assert!(remarks.contains("was changed after the run wrote it"), "{remarks}");
+}
+
 /// The page draws curves itself: their values are those of the run, and each panel has ends of its own.
 #[test]
 fn curves_of_a_page_are_those_of_the_run() {
