@@ -73,6 +73,8 @@ pub enum ExprError {
     UnknownFunction { name: String, suggestion: Option<String>, span: Span },
     #[error("unknown variable `{name}`")]
     UnknownVariable { name: String, suggestion: Option<String>, span: Span },
+    #[error("`{name}` is a list")]
+    WithoutIndex { name: String, low: i64, high: i64, span: Span },
     #[error("`{name}` is a function")]
     FunctionWithoutArguments { name: String, span: Span },
     #[error("`{name}` takes {expected}, found {found}")]
@@ -131,6 +133,7 @@ impl ExprError {
             | Self::ChainedComparison { span }
             | Self::UnknownFunction { span, .. }
             | Self::UnknownVariable { span, .. }
+            | Self::WithoutIndex { span, .. }
             | Self::FunctionWithoutArguments { span, .. }
             | Self::ArgumentCount { span, .. }
             | Self::ExpectedNumber { span }
@@ -166,6 +169,9 @@ impl ExprError {
             Self::UnknownFunction { suggestion: Some(name), .. }
             | Self::UnknownVariable { suggestion: Some(name), .. } => {
                 format!("did you mean `{name}`?")
+            }
+            Self::WithoutIndex { name, low, high, .. } => {
+                format!("take one of `{name}[{low}]` to `{name}[{high}]`")
             }
             Self::FunctionWithoutArguments { name, .. } => format!("write `{name}(...)`"),
             Self::OutOfRange { base, .. } => format!(

@@ -416,10 +416,16 @@ impl<'a> Resolver<'a> {
                 _ if function::lookup(&name).is_some() => {
                     self.error(ExprError::FunctionWithoutArguments { name, span })
                 }
-                _ => {
-                    let suggestion = nearest(&name, self.scope.names().into_iter().chain(["pi"]));
-                    self.error(ExprError::UnknownVariable { name, suggestion, span })
-                }
+                _ => match self.scope.extent(&name) {
+                    Some((low, high)) => {
+                        self.error(ExprError::WithoutIndex { name, low, high, span })
+                    }
+                    None => {
+                        let near = nearest(&name, self.scope.names());
+                        let suggestion = near.or_else(|| nearest(&name, ["pi"]));
+                        self.error(ExprError::UnknownVariable { name, suggestion, span })
+                    }
+                },
             },
         }
     }
