@@ -440,7 +440,8 @@ impl Federation {
         job: impl FnOnce(&mut Held) -> Result<T, Trouble> + Send + 'static,
     ) -> Result<T, FederationError> {
         let (watch, waited) = (&mut self.watch, self.taking.join);
-        let help = "start all federates that the broker waits for, or raise `join`";
+        let help = "start all federates that the broker waits for, or raise `join`; a federate whose messages are heard needs a \
+                    targeted endpoint";
         let look = &mut |_| match Instant::now() < deadline {
             true => watch.look(),
             false => Err(FederationError::Silent { call, waited, help }),

@@ -314,7 +314,8 @@ impl Reader<'_> {
     fn unit(&self, table: &Table, example: &str) -> Option<String> {
         let unit = self.text(table, "unit", example)?;
         if let Err(why) = quantity::unit(&unit.value) {
-            let message = format!("{why}: nothing is checked by it");
+            let message =
+                format!("there is no unit `{}` here: nothing is checked by it", why.unknown);
             self.session.warn(&unit.span, &message);
         }
         Some(unit.value)
