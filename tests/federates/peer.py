@@ -4,6 +4,7 @@ The script has one line per thing to do, divided by semicolons or line ends:
   pub KEY TYPE [UNIT]      registers a publication
   sub KEY TYPE [UNIT]      registers an input
   end NAME PEER            registers an endpoint
+  box NAME PEER            registers an endpoint without targets, which names its peer at each message
   last                     waits for the current time
   core TYPE                the type of the core
   init KEY VALUE           publishes while all initialise
@@ -38,7 +39,7 @@ if any(line[0] == "last" for line in lines):
     h.helicsFederateInfoSetFlagOption(info, h.HELICS_FLAG_WAIT_FOR_CURRENT_TIME_UPDATE, True)
 fed = h.helicsCreateCombinationFederate(name, info)
 TYPES = {"int": "int64", "vector": "double_vector"}
-pubs, subs, ends, types = {}, {}, {}, {}
+pubs, subs, ends, boxes, types = {}, {}, {}, {}, {}
 out = open(f"{name}.log", "w")
 
 
@@ -138,6 +139,9 @@ for line in lines:
     elif what == "end":
         ends[words[0]] = h.helicsFederateRegisterGlobalTargetedEndpoint(fed, words[0], "")
         h.helicsEndpointAddDestinationTarget(ends[words[0]], words[1])
+    elif what == "box":
+        ends[words[0]] = h.helicsFederateRegisterGlobalEndpoint(fed, words[0], "")
+        boxes[words[0]] = words[1]
     elif what == "init":
         h.helicsFederateEnterInitializingMode(fed)
         put(*words)
@@ -149,7 +153,11 @@ for line in lines:
     elif what == "put":
         put(words[0], " ".join(words[1:]))
     elif what == "mail":
-        h.helicsEndpointSendBytes(ends[words[0]], " ".join(words[1:]).encode())
+        text = " ".join(words[1:])
+        if words[0] in boxes:
+            h.helicsEndpointSendStringTo(ends[words[0]], text, boxes[words[0]])
+        else:
+            h.helicsEndpointSendBytes(ends[words[0]], text.encode())
     elif what == "sleep":
         jitter = float(words[1]) if len(words) > 1 else 0.0
         time.sleep(float(words[0]) + jitter * random.random())

@@ -297,9 +297,30 @@ impl Federation {
         let map = self.ask("root", "dependency_graph")?;
         self.names = Names::read(&map);
         match self.findings(false)? {
-            found if found.is_empty() => Ok(()),
+            found if found.is_empty() => self.depend_on_peers(deadline),
             found => Err(FederationError::Findings(found)),
         }
+    }
+
+    /// Makes time wait for those whose messages are heard. HELICS 3.6.1 does so for targeted endpoints, and else where a
+    /// value is heard of the federate as well; of others it waits at the start for ever.
+    fn depend_on_peers(&mut self, deadline: Instant) -> Result<(), FederationError> {
+        let heard = self.taking.endpoints.iter().filter(|e| e.hears).map(|e| e.peer.clone());
+        let heard: Vec<String> = heard.collect();
+        if heard.is_empty() {
+            return Ok(());
+        }
+        let federates: Vec<String> =
+            serde_json::from_str(&self.ask("root", "federates")?).unwrap_or_default();
+        let own = self.taking.name.clone();
+        for federate in federates.into_iter().filter(|f| *f != own) {
+            let endpoints: Vec<String> =
+                serde_json::from_str(&self.ask(&federate, "endpoints")?).unwrap_or_default();
+            if heard.iter().any(|peer| endpoints.contains(peer)) {
+                self.waited("the start", deadline, move |held| held.depend(&federate))?;
+            }
+        }
+        Ok(())
     }
 
     /// Waits for the federates that must be there.
@@ -440,8 +461,7 @@ impl Federation {
         job: impl FnOnce(&mut Held) -> Result<T, Trouble> + Send + 'static,
     ) -> Result<T, FederationError> {
         let (watch, waited) = (&mut self.watch, self.taking.join);
-        let help = "start all federates that the broker waits for, or raise `join`; a federate whose messages are heard needs a \
-                    targeted endpoint";
+        let help = "start all federates that the broker waits for, or raise `join`";
         let look = &mut |_| match Instant::now() < deadline {
             true => watch.look(),
             false => Err(FederationError::Silent { call, waited, help }),

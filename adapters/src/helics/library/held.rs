@@ -216,6 +216,16 @@ impl Held {
         Ok(())
     }
 
+    /// Makes time wait for another federate.
+    ///
+    /// # Errors
+    /// When HELICS refuses.
+    pub fn depend(&mut self, federate: &str) -> Result<(), Trouble> {
+        let (fed, name) = (self.federate()?, c(federate));
+        // SAFETY: the federate is there; the text lives during the call.
+        tried(|e| unsafe { (self.loaded.functions.depend)(fed, name.as_ptr(), e) })
+    }
+
     /// Waits for all federates to have registered what they have.
     ///
     /// # Errors

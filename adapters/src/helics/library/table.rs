@@ -44,6 +44,7 @@ table! {
         unsafe extern "C" fn(Raw, Name, Name, Fault) -> Raw;
     destination: "helicsEndpointAddDestinationTarget" => Text;
     source: "helicsEndpointAddSourceTarget" => Text;
+    depend: "helicsFederateAddDependency" => Text;
     send: "helicsEndpointSendBytesAt" =>
         unsafe extern "C" fn(Raw, *const c_void, c_int, f64, Fault);
     has_message: "helicsEndpointHasMessage" => Size;

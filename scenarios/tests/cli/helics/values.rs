@@ -77,6 +77,26 @@ fn each_type_there_and_back() {
     assert_eq!(mail, ["600000000 peer/mail first", "600000000 peer/mail second"]);
 }
 
+/// A scenario may hear messages, and no value, of a federate whose endpoints have no targets, as those of most owners.
+#[test]
+fn messages_of_endpoints_without_targets() {
+    let Some(bench) = Bench::new("boxes") else { return };
+    let federate = "[[federate.message]]\nname = 'own/mail'\npeer = 'peer/mail'\nto = 'lamp.u'\n";
+    let lamp = "stop = '4 s'\n[unit.lamp]\nkind = 'counter'\n[result]\nn = 'final(lamp.count)'\n\
+                second = \"first(lamp.count > 1)\"\n";
+    for kind in ["box", "end"] {
+        let script = format!(
+            "{kind} peer/mail own/mail; run; to 1; mail peer/mail a; to 2.5; mail peer/mail b; until 3"
+        );
+        bench.write(lamp, federate, &[("peer", &script)]);
+        bench.run("run s.toml --force");
+        let summary =
+            super::super::json(&super::super::read(&bench.dir.join("out/s"), "summary.json"));
+        assert_eq!(summary["results"]["n"], 2.0, "{kind}");
+        assert_eq!(summary["results"]["second"], 2.5, "{kind}");
+    }
+}
+
 /// Acceptance 5: two events at one tick go out as messages, in their order, and not as values.
 #[test]
 fn two_events_at_one_tick() {
