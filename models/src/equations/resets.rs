@@ -10,7 +10,10 @@ use crate::{
     kinds::{Located, Param, ParamError},
     maths::expr::{Expr, Function, Names, NoValueBefore, Program, Scope, Symbol, VarId},
 };
-use std::{cell::Cell, sync::Arc};
+use std::{
+    cell::Cell,
+    sync::{Arc, OnceLock},
+};
 
 impl Events<'_> {
     /// The effects of an event: `reset`, `emit` and `to`.
@@ -61,7 +64,8 @@ impl Events<'_> {
         }
         let counter = self.formulas.targets.get(DRAWS).copied().unwrap_or_default();
         let draws = Draws { count: scope.draws.get(), counter };
-        Reset { targets, emits, program: Program::compile(&values), recalls: false, draws }
+        let program = Program::compile(&values);
+        Reset { targets, emits, program, recalls: false, draws, reads: OnceLock::new() }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     signal::value::Value,
     solve::equations::{Dims, Equations, EventSpec, LinkEquations, Programs, Relation, Work},
 };
-use std::sync::OnceLock;
+use std::{borrow::Cow, sync::OnceLock};
 
 /// Variables before the present cycle have these numbers, plus their own, until all variables are
 /// counted.
@@ -41,9 +41,24 @@ pub struct Reset {
     pub recalls: bool,
     /// Random numbers, behind all variables.
     pub draws: Draws,
+    /// Per target: the variables that its value is computed from; found when somebody asks.
+    pub reads: OnceLock<Vec<Vec<usize>>>,
 }
 
 impl Reset {
+    /// The `variables` from which it computes the one at `place`, if it sets that.
+    fn origins(&self, place: usize, variables: usize) -> Option<&[usize]> {
+        let k = self.targets.iter().position(|target| *target == place)?;
+        let own = |id: &VarId| match id.0 as usize / variables {
+            0 => Some(id.0 as usize),
+            1 if self.recalls => Some(id.0 as usize - variables),
+            _ => None,
+        };
+        let read = |part: &Program| part.inputs().iter().filter_map(own).collect();
+        let reads = self.reads.get_or_init(|| self.program.parts().iter().map(read).collect());
+        Some(&reads[k])
+    }
+
     /// The variables that it changes.
     pub(super) fn sets(&self) -> Vec<usize> {
         let counter = (self.draws.count > 0).then_some(self.draws.counter);
@@ -203,6 +218,22 @@ impl Equations for TextEquations {
     }
     fn reset(&self, event: usize, vars: &mut [f64], work: &mut Work, emit: &mut Vec<(u16, Value)>) {
         self.resets[event].carry_out(vars, work, &self.stream, emit);
+    }
+    fn origins(&self, of: Option<usize>, place: usize) -> Option<Cow<'_, [usize]>> {
+        let variables = self.dims.variables();
+        let Some(number) = of else {
+            let received = self.handlers.iter().map(|handler| &handler.reset);
+            let read = received.filter_map(|reset| reset.origins(place, variables));
+            return read.map(<[usize]>::to_vec).reduce(|a, b| [a, b].concat()).map(Cow::Owned);
+        };
+        match number.checked_sub(self.events.len()).map(|link| &self.links[link]) {
+            None => self.resets[number].origins(place, variables).map(Cow::Borrowed),
+            Some(link) => {
+                let k = link.targets.iter().position(|target| *target == place)?;
+                let read = link.reset.part(k);
+                Some(read.inputs().iter().map(|id| link.known[id.0 as usize]).collect())
+            }
+        }
     }
     fn recalls(&self) -> bool {
         self.recalls

@@ -4,7 +4,7 @@ use crate::{
     maths::expr::{Condition, Program, Recorder, Registers, Scalar, record},
     signal::value::Value,
 };
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 use superdense_kernel::time::RationalClock;
 
 /// When a member of a link looks for its event.
@@ -409,6 +409,12 @@ pub trait Equations: Send + Sync + 'static {
     /// leaves through which event output.
     fn reset(&self, event: usize, vars: &mut [f64], work: &mut Work, emit: &mut Vec<(u16, Value)>) {
         let _ = (event, vars, work, emit);
+    }
+    /// The variables from which a reset computes the one at `place`: that of an event, of a link behind these, or of any
+    /// event input; nothing if that is not known.
+    fn origins(&self, of: Option<usize>, place: usize) -> Option<Cow<'_, [usize]>> {
+        let _ = (of, place);
+        None
     }
     /// Whether some reset, or what an event input does, reads variables before the present cycle.
     fn recalls(&self) -> bool {

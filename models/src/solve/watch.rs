@@ -165,12 +165,11 @@ impl Watch {
         scene: &Scene<E>,
         state: &mut SteppedState,
         work: &mut Work,
-        end: f64,
+        mut end: f64,
         flips: &mut Flips,
     ) -> Result<(Option<f64>, f64), NotFinite> {
         let start = state.at;
         let banded = self.banded;
-        let mut end = end;
         if self.any_followed || banded {
             end = self.expand(scene, state, end, banded);
         }

@@ -148,12 +148,21 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// since they were told.
     fn doubt_states(&mut self, at: Instant) {
         let dims = self.scene.dims;
-        let Scratch { vars, prior, errors, .. } = &mut self.scratch;
+        let Scratch { vars, prior, errors, jumped, .. } = &mut self.scratch;
+        let link = jumped.as_ref().map(|(link, _)| self.scene.equations.events().len() + link);
+        let (equations, fired) = (&self.scene.equations, &self.state.fired);
+        let size = |place: &usize| vars[*place].abs().max(prior[*place].abs());
+        // A reset rounds what it is computed from.
+        let origin = |place: usize| {
+            let of = fired.iter().map(|event| Some(usize::from(*event)));
+            let of = of.chain([link]).filter_map(|of| equations.origins(of, place));
+            of.map(|read| read.iter().map(size).fold(0.0, f64::max)).reduce(f64::max)
+        };
         for place in Dims::STATES..dims.first_input() {
-            let summed = SUMMED * vars[place].abs().max(prior[place].abs());
-            errors[place] = match vars[place] == prior[place] {
-                true => self.core.error(at.t, place - Dims::STATES, vars[place]).max(summed),
-                false => summed,
+            let (now, before) = (vars[place].abs(), prior[place]);
+            errors[place] = match vars[place] == before {
+                true => self.core.error(at.t, place - Dims::STATES, before).max(SUMMED * now),
+                false => SUMMED * now.max(origin(place).unwrap_or(before.abs())),
             };
         }
         // Within the exchange tolerance they are as they were told: members of a link decide on true values. One that came
@@ -186,8 +195,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     fn set_side(&mut self, k: usize, side: f64) -> bool {
         let place = self.scene.dims.first_side() + k;
-        let before = std::mem::replace(&mut self.scratch.vars[place], side);
-        before != side
+        std::mem::replace(&mut self.scratch.vars[place], side) != side
     }
 
     /// Decides relation `k`, where it has to be; gives whether its side changed.

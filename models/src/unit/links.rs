@@ -331,6 +331,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         let (name, first) = (Arc::clone(&l.name), l.member == 0);
         self.finite_or(|why| UnitError::SharedReset { event: name.to_string(), why })?;
+        // A unit without relations notes nothing before a jump.
+        let before = self.scratch.prior.get(self.scene.dims.first_side()..).unwrap_or_default();
+        self.scratch.jumped = Some((link, before.to_vec()));
         self.settle(Instant { t: 0.0, tick: 0, start: false })?;
         self.adopt(self.scene.frame.resting);
         self.queue_segments(0.0, Cause::Jump)?;
@@ -338,10 +341,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let number = self.first_link() + link;
         self.state.truth[number] = true;
         self.state.linked = self.scene.frame.last;
-        let sides = self.scene.dims.first_side()..self.scene.dims.variables();
-        // A unit without relations notes nothing before a jump.
-        let before = self.scratch.prior.get(sides).unwrap_or_default();
-        self.scratch.jumped = Some((link, before.to_vec()));
         self.state.events += 1;
         fx.located();
         if first {

@@ -57,10 +57,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if !self.state.starting.is_empty() && self.core.time() == 0.0 {
             self.flip_at_first_tick();
         }
-        let limit = match (event, flip) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
+        let limit = event.into_iter().chain(flip).min();
         let stop = if beyond { flip } else { limit }.map(|k| self.scene.seconds(k));
         if let Some(notes) = &mut self.state.notes {
             notes.step(&self.scene, &self.core);

@@ -17,7 +17,7 @@ use crate::{
         UnitError,
         core::Core,
         equations::{Detection, Dims, Equations, LinkEquations, Trigger, Truth, Work},
-        ode::Kind,
+        ode::{Flip, Kind},
         progress::crowded,
         series::Series,
     },
@@ -296,10 +296,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     fn gather_some(&mut self, until: i64, begun: i64) -> Option<(i64, Box<UnitError>)> {
         let rate = self.ticks_per_second();
         let State { flips, pending, .. } = &mut self.state;
-        for flip in flips.list.drain(..) {
-            let tick =
-                rounding::ceil_ticks(flip.t.max(0.0), rate).unwrap_or(i64::MAX).max(begun + 1);
-            let (t, relation, side, touch) = (flip.t, flip.relation, flip.side, flip.touch);
+        for Flip { t, relation, side, touch, .. } in flips.list.drain(..) {
+            let tick = rounding::ceil_ticks(t.max(0.0), rate).unwrap_or(i64::MAX).max(begun + 1);
             pending.push(Pending { tick, t, relation, side, touch });
         }
         self.gather_timed(until);

@@ -273,8 +273,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.scratch.vars[dims.first_side()..dims.variables()].fill(0.0);
         self.settle(START)?;
         self.start_carried();
-        let held = &self.scratch.vars[dims.held()];
-        self.scene.frame.discrete.copy_from_slice(held);
+        self.scene.frame.discrete.copy_from_slice(&self.scratch.vars[dims.held()]);
         // The truth of all conditions, which sets nothing off.
         self.refresh();
         self.state.due.clear();

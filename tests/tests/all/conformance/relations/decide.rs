@@ -124,6 +124,30 @@ fn rule_03_stopped_on_the_threshold() {
     ]);
 }
 
+/// A reset rounds what it is computed from: a value that it puts in place of a large one is known as well as others.
+#[test]
+fn rule_03_resets_of_large_values() {
+    let down = event("down", "at = 1\nreset = { x = -1e13 }");
+    let back = |value: &str| event("back", &format!("at = 2\nreset = {{ x = '{value}' }}"));
+    let text =
+        |events: &str| format!("{}{down}{events}{}", line("0", "1/1024"), when("e", "x >= 1"));
+    let case = |id: &str, events: &str| {
+        unit(id, &text(events)).event("down", Time(1, 1), 0).event("back", Time(2, 1), 0)
+    };
+    let other = "[unit.v]\nkind = 'equations'\nMETHOD\nstates = { y = 0 }\nderivatives = { y = 0 }\n\
+                 [[link]]\nname = 'back'\nunits = ['u', 'v']\nwhen = 'u.x <= v.y - 9'\nreset = { 'u.x' = 'v.y + 0.5' }";
+    check(&[
+        case("C3.48", &back("0.5")).end(0, 0.500_976_562_5),
+        case("C3.49", &back("0.5 + n")).end(0, 0.500_976_562_5),
+        // The rounding of what is computed from large values is as large as they are.
+        case("C3.50", &back("x + 1e13 + 1")).event("e", Time(2, 1), 1),
+        unit("C3.51", &format!("{}{other}", text("")))
+            .event("down", Time(1, 1), 0)
+            .event("back", Time(1, 1), 2)
+            .end(0, 0.501_953_125),
+    ]);
+}
+
 /// A mode sets a value on its threshold in motion, and the next one brings it to rest there before it has moved.
 #[test]
 fn rule_03_rests_where_no_time_has_passed() {
