@@ -168,8 +168,7 @@ impl Watch {
         mut end: f64,
         flips: &mut Flips,
     ) -> Result<(Option<f64>, f64), NotFinite> {
-        let start = state.at;
-        let banded = self.banded;
+        let (start, banded) = (state.at, self.banded);
         if self.any_followed || banded {
             end = self.expand(scene, state, end, banded);
         }

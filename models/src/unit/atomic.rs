@@ -1,6 +1,6 @@
 //! The unit's transitions.
 use super::{
-    decide::Instant,
+    decide::NOW,
     links::Session,
     wrapper::{Action, Cause, Done, Plan, Scratch, State, Unit},
 };
@@ -465,7 +465,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if moved {
             if !received.first {
                 let begun = self.just_begun();
-                self.settle(Instant { t: 0.0, tick: 0, start: false })?;
+                self.settle(NOW)?;
                 self.note_stopped(&begun, fx);
             }
             // Only what an event does to a unit at rest wakes it.

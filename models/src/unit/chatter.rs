@@ -1,6 +1,6 @@
 //! Relations that flip to and fro because each side sends the solution back to the other one.
 use super::{
-    decide::{Instant, Known},
+    decide::{Known, NOW},
     falling::HURRIED,
     wrapper::Unit,
 };
@@ -74,11 +74,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Whether the side on which relation `k` is now leads back to the other one.
     pub(super) fn is_sent_back(&mut self, k: usize) -> bool {
-        let at = Instant { t: 0.0, tick: 0, start: false };
         self.present();
-        self.doubt(at);
+        self.doubt(NOW);
         self.update_indicators();
-        self.heading(k, at, &mut Known::Nothing) * self.side(k) < 0.0
+        self.heading(k, NOW, &mut Known::Nothing) * self.side(k) < 0.0
     }
 
     #[cold]

@@ -37,8 +37,9 @@ pub(super) struct Instant {
     pub start: bool,
 }
 
-/// The beginning of a run.
+/// The beginning of a run, and the last transition.
 pub(super) const START: Instant = Instant { t: 0.0, tick: 0, start: true };
+pub(super) const NOW: Instant = Instant { t: 0.0, tick: 0, start: false };
 
 /// How much is known of where indicators go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -354,7 +355,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     fn may_turn(&mut self, k: usize, at: Instant, known: &mut Known) -> bool {
         let (dims, Scratch { vars, prior, .. }) = (&self.scene.dims, &self.scratch);
         let Relation { kind, stops, .. } = self.readers.relations[k];
-        if kind != Kind::Sign || self.certain(k) != 0.0 {
+        if kind != Kind::Sign || self.certain(k) != 0.0 || self.has_left(k) {
             return false;
         }
         let changed = |places: Range<usize>| vars[places.clone()] != prior[places];
@@ -402,8 +403,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         };
         // Beyond by no more than its error, and stopped there, it has come to its threshold; so has one that flipped.
         let near = (value - end).abs() <= error && end != self.side(k);
-        let ends = near && (value == end || before || self.scratch.flipped.contains(&(k as u16)))
-            || self.rests(k) && !self.has_changed(k);
+        let came = before || self.scratch.flipped.contains(&(k as u16)) && !self.has_left(k);
+        let ends = near && (value == end || came) || self.rests(k) && !self.has_changed(k);
         // As a rule the slope tells.
         let searched = *role == Role::Searched && sliding.is_none();
         if !searched || !ends || self.heading(k, at, known) != 0.0 {
@@ -433,12 +434,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if self.readers.relations.is_empty() || !self.scene.frame.inputs.iter().any(rests) {
             return false;
         }
-        let at = Instant { t: 0.0, tick: 0, start: false };
-        self.doubt(at);
+        self.doubt(NOW);
         self.update_indicators();
         let mut all = 0..self.readers.relations.len();
         let comes = |unit: &mut Self, k| {
-            unit.stands(k, at, &mut Known::Nothing).is_some_and(|side| side != unit.side(k))
+            unit.stands(k, NOW, &mut Known::Nothing).is_some_and(|side| side != unit.side(k))
         };
         all.any(|k| self.is_active(k) && (comes(self, k) || self.lies_beyond(k)))
     }
@@ -502,15 +502,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let early = if at.start { 0.0 } else { self.snap() };
         let Scratch { vars, tendency, headings, errors, .. } = &mut self.scratch;
         let error = |place: usize| if place == 0 { early } else { errors[place] };
-        let scene = &self.scene;
         if *known == Known::Nothing {
             headings.clear();
-            headings.extend(tendency.slopes(scene, (at.t, vars), error));
+            headings.extend(tendency.slopes(&self.scene, (at.t, vars), error));
             *known = Known::Slopes;
         }
         // As a rule the slope tells.
         if headings[k] == 0.0 && *known == Known::Slopes {
-            let z = tendency.series(scene, (at.t, vars), error);
+            let z = tendency.series(&self.scene, (at.t, vars), error);
             headings.clear();
             headings.extend(z.iter().map(|z| first_sign(z, 1)));
             *known = Known::All;

@@ -16,7 +16,7 @@
 //! events wait while a session is open.
 use super::{
     atomic::{NUMBER, TAG},
-    decide::Instant,
+    decide::NOW,
     falling::HURRIED,
     wrapper::{Cause, Done, Scratch, Unit},
 };
@@ -136,7 +136,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// from zero its indicator may be computed to be there, if it is there. Values near a root do not tell a side,
     /// and those on a threshold do not tell where they go.
     fn known_sides(&mut self, t: f64, link: usize) -> Vec<f64> {
-        let first = self.scene.dims.first_side();
         let known = self.scene.equations.links()[link].sides.clone();
         let [now, soon] = [t, t + 2.0 * self.snap()].map(|t| {
             let (vars, mut z) = (self.look_into(t), Vec::new());
@@ -149,7 +148,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let (z, rounding) = now[k];
             let error = (soon[k].0 - z).abs() + rounding;
             let within = if z.abs() <= error { error } else { f64::NAN };
-            [sign * self.scratch.held[first + k], within]
+            [sign * self.scratch.held[self.scene.dims.first_side() + k], within]
         };
         known.iter().flat_map(of).collect()
     }
@@ -334,7 +333,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         // A unit without relations notes nothing before a jump.
         let before = self.scratch.prior.get(self.scene.dims.first_side()..).unwrap_or_default();
         self.scratch.jumped = Some((link, before.to_vec()));
-        self.settle(Instant { t: 0.0, tick: 0, start: false })?;
+        self.settle(NOW)?;
         self.adopt(self.scene.frame.resting);
         self.queue_segments(0.0, Cause::Jump)?;
         self.state.sessions.iter_mut().for_each(|session| session.told = false);

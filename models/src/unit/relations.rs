@@ -437,6 +437,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.state.due.sort_unstable();
     }
 
+    /// Whether relation `k` began on the end of its side, which it leaves at the first tick.
+    pub(super) fn has_left(&self, k: usize) -> bool {
+        self.state.starting.iter().any(|s| usize::from(s.0) == k)
+    }
+
     /// Relations that lie on the end of their side at the start flip at the first tick.
     pub(super) fn flip_at_first_tick(&mut self) {
         let first = self.scene.dims.discrete + 1;

@@ -47,6 +47,18 @@ fn rule_07_starts_on_whole_numbers() {
     check(&cases);
 }
 
+/// What leaves its threshold in the first tick, and is stopped there, has left it.
+#[test]
+fn rule_07_starts_that_are_stopped() {
+    let text = format!(
+        "states = {{ x = 0 }}\nderivatives = {{ x = '0*x' }}\noutputs = {{ x = 'x' }}\n{}\
+         [unit.u.mode.a]\nderivatives = {{ x = '-2' }}\n[[unit.u.mode.a.event]]\nname = 'e'\nwhen = 'x < 0'\n\
+         to = 'b'\n[unit.u.mode.b]\n",
+        when("never", "not x < 0")
+    );
+    check(&[unit("C7.86", &text).stop(0.5).event("e", First, 0)]);
+}
+
 #[test]
 fn rule_07_starts_with_algebraic_variables() {
     let text = |rate: &str, condition: &str| {
