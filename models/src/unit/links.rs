@@ -270,6 +270,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                     self.take_back(link, &changed);
                     self.note_refusal(link)?;
                 }
+                // An event of the next cycle jumps from here.
+                self.note_outputs();
                 self.queue_segments(0.0, Cause::Request)?;
             }
         }

@@ -271,6 +271,32 @@ fn rule_20_links_decide_by_values_of_now() {
     ]);
 }
 
+/// An event right after a link that was refused jumps for those who hear the unit.
+#[test]
+fn rule_20_a_jump_after_a_refusal() {
+    let jump = "connections = ['u.x -> w.i']\n\
+                [unit.u]\nkind = 'equations'\nMETHOD\nstates = { x = 0 }\ndiscrete = { n = 0 }\n\
+                derivatives = { x = '0.5' }\noutputs = { x = 'x' }\n\
+                [unit.v]\nkind = 'equations'\nMETHOD\nstates = { y = 0.5 }\nderivatives = { y = '0' }\n\
+                [unit.w]\nkind = 'equations'\ninputs = { i = 0 }\noutputs = { i = 'i' }\n\
+                [[unit.w.event]]\nname = 'high'\nwhen = 'i >= 0.25'\n\
+                [[link]]\nname = 'l'\nunits = ['u', 'v']\nwhen = 'u.x >= 0.5 and u.n < 1'\nreset = { 'v.y' = '9' }\n";
+    let text = [
+        jump,
+        &event("down", "when = 'x >= 0.5 and n < 1'\nreset = { x = -1, n = 1 }"),
+        &event("up", "when = 'x < 0'\nreset = { x = 0.5 }"),
+    ]
+    .concat();
+    // What receivers held before the jump is not what they held before another one.
+    check(&[scenario("C20.15", &text)
+        .event("high", Root(1, 2), 0)
+        .event("down", Root(1, 1), 0)
+        .event("up", Root(1, 1), 2)
+        .event("high", Root(1, 1), 3)
+        .end_of("u", 0, 1.5)
+        .end_of("w", 0, 1.5)]);
+}
+
 /// A reset onto the threshold of a link follows rule 3, as one in a unit: all members hear where it goes.
 #[test]
 fn rule_12_resets_onto_thresholds_of_links() {
