@@ -430,7 +430,7 @@ impl Expander {
         outputs.along(scene, (t, vars), &states, stride, &mut self.results);
         for (port, row) in self.results.chunks_exact(stride).enumerate() {
             if scene.connected[port] {
-                take(port, row);
+                take(port, within(row, scene.tick, scene.allowed(row[0])));
             }
         }
     }
@@ -467,4 +467,22 @@ impl Expander {
             }
         }
     }
+}
+
+/// The part of a series that holds for a tick, for which receivers have it at least: the series of a root just behind zero
+/// holds for less, and leads far away.
+fn within(row: &[f64], tick: f64, band: f64) -> &[f64] {
+    if row.len() < 3 || row.last() == Some(&0.0) {
+        return row;
+    }
+    let (mut power, mut most) = (tick, (row[1] * tick).abs());
+    for (k, c) in row.iter().enumerate().skip(2) {
+        power *= tick;
+        let term = (c * power).abs();
+        if most > 0.0 && term > band.max(2.0 * most) {
+            return &row[..k];
+        }
+        most = most.max(term);
+    }
+    row
 }

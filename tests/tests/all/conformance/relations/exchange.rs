@@ -271,6 +271,26 @@ fn rule_20_links_decide_by_values_of_now() {
     ]);
 }
 
+/// Just behind the edge of a valve the flow is a root, whose series leads far away within a tick.
+#[test]
+fn rule_19_pieces_hold_for_a_tick() {
+    let text = "connections = ['u.x -> w.i']\n[unit.u]\nkind = 'equations'\nMETHOD\nsegment_order = 6\n\
+                states = { x = -1 }\nderivatives = { x = '1 - sqrt(max(x, 0))' }\noutputs = { x = 'x' }\n\
+                [unit.w]\nkind = 'equations'\ninputs = { i = -1 }\noutputs = { i = 'i' }\n\
+                [[unit.w.event]]\nname = 'e'\nwhen = 'i <= -1.1 or i >= 0.1'\n";
+    // With u = sqrt(x), behind the edge t - 1 = -2u - 2 ln(1 - u).
+    check(&[scenario("C19.15", text)
+        .curved(1e-2)
+        .within(2e-3)
+        .resolutions(&["ms", "us", "ns"])
+        .stop(2.0)
+        .without(
+            &["taylor", "qss1", "qss2", "qss3", "liqss2", "mliqss2"],
+            "a root has no series at 0; quanta",
+        )
+        .event("e", Near(1.127_805_284_098_667_6), 0)]);
+}
+
 /// An event right after a link that was refused jumps for those who hear the unit.
 #[test]
 fn rule_20_a_jump_after_a_refusal() {
