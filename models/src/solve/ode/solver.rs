@@ -76,6 +76,9 @@ pub struct Solver {
     scratch: Scratch,
 }
 
+/// Steps with errors below this say nothing beside the rounding of their sum.
+const ROUNDED: f64 = 64.0 * f64::EPSILON;
+
 impl Solver {
     /// A solver without a state yet.
     pub fn new(method: Method, options: Options) -> Self {
@@ -164,7 +167,12 @@ impl Solver {
         }
         let t_stop = self.options.limit(self.start, t, t_stop);
         let info = match self.method {
-            Method::Rk45 | Method::Rk23 | Method::Rodas => self.controlled(system, t_stop),
+            Method::Rk45 | Method::Rk23 | Method::Rodas => {
+                if self.error * self.options.rtol < ROUNDED {
+                    self.note_sizes();
+                }
+                self.controlled(system, t_stop)
+            }
             Method::Rk4(h) | Method::Euler(h) => {
                 self.note_sizes();
                 self.fixed(system, h, t_stop)
@@ -184,7 +192,7 @@ impl Solver {
         info
     }
 
-    /// Notes how large the states are, from which steps begin that have no known error but rounding.
+    /// Notes how large the states are from which steps begin that have hardly an error but rounding.
     fn note_sizes(&mut self) {
         self.sizes.resize(self.x.len(), 0.0);
         self.sizes.iter_mut().zip(&self.x).for_each(|(size, x)| *size = size.max(x.abs()));
@@ -245,7 +253,10 @@ impl Solver {
 
     /// Goes on from these.
     pub(crate) fn keep_sizes(&mut self, sizes: Vec<f64>) {
-        self.sizes = sizes;
+        // Of methods with errors that are known these are kept.
+        if !matches!(self.method, Method::Rk45 | Method::Rk23 | Method::Rodas) {
+            self.sizes = sizes;
+        }
     }
 
     /// How far state `i`, which is `x` at `t` in the last step, may be off there by what that step
@@ -254,9 +265,10 @@ impl Solver {
         let e = t - self.path.start();
         let terms = self.path.row(i).iter().rev().fold(0.0, |sum, c| sum * e.abs() + c.abs());
         let rounding = f64::EPSILON * terms.max(x.abs());
+        // Of the sum over the steps so far.
+        let summed = f64::EPSILON * self.sizes.get(i).copied().unwrap_or(0.0);
         if self.error == 0.0 && self.largest == 0.0 {
-            let size = self.sizes.get(i).copied().unwrap_or(0.0);
-            let rounding = rounding.max(f64::EPSILON * size);
+            let rounding = rounding.max(summed);
             // Of fixed steps, whose errors nobody knows, the rounding adds up.
             let steps = self.method.own_step().map_or(0.0, |h| (t - self.start).max(0.0) / h);
             return rounding * (1.0 + steps);
@@ -270,7 +282,9 @@ impl Solver {
             _ => 0.0,
         };
         let error = self.largest.max(self.error * self.grown(t)).max(floor);
-        rounding + error * all * self.options.scale(i, x.abs())
+        // Errors that were made long ago may have died out.
+        let scale = self.options.scale(i, x.abs());
+        rounding.max(summed.min(scale)) + error * all * scale
     }
 
     /// The end of a step with natural size `natural`: `(t1, clipped)`. A natural step that would

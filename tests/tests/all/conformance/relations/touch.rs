@@ -267,3 +267,13 @@ fn rule_06_ticks_of_roots() {
         .event("b", Root(1, 1), 0),
     ]);
 }
+
+/// Roundings of large values add up over the steps to where a value touches zero.
+#[test]
+fn rule_05_touches_after_many_steps() {
+    let text = "tolerance = 1e-11\nabsolute_tolerance = 1e-13\nstates = { x = -1, y = -0.5 }\n\
+                derivatives = { x = '-2*(t - 1)', y = '0.25 - sqrt(max(y, 0))' }\noutputs = { x = 'x' }\n";
+    let case = unit("C5.77", &format!("{text}{}", when("e", "x >= 0")));
+    let explicit: &[&str] = &["rk45", "rk23", "auto"];
+    check(&[case.curved(0.0).only(explicit).resolutions(&["ns", "ps"]).stop(1.5)]);
+}
