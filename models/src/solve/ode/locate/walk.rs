@@ -142,8 +142,7 @@ impl Walk {
             return self.departs(curve, (k, watched.only), piece, doubts);
         }
         for end in ends.into_iter().flatten() {
-            let slack = if watched.slides { f64::INFINITY } else { slack };
-            let both = (k, end, slack);
+            let both = (k, end, if watched.slides { f64::INFINITY } else { slack });
             let found = self.beyond(curve, both, (piece, fresh), within, doubts);
             if let Some((t, ..)) = found
                 && first.is_none_or(|(best, ..)| t < best)
@@ -188,6 +187,8 @@ impl Walk {
         let early = |t: f64| t - within.start <= within.fresh;
         let starts = |t: f64| fresh && t == self.points[piece];
         let began = fresh && inside(piece) < 0.0;
+        // What was decided to be on its end, and does not move, stays there.
+        let stays = |z: f64| began && slack == f64::INFINITY && z == inside(piece);
         let mut since = began.then(|| (self.points[piece], piece));
         for i in piece..self.points.len() - 1 {
             let (from, to) =
@@ -226,7 +227,7 @@ impl Walk {
                 _ => {}
             }
             if let Some(found) = since
-                && !(starts(found.0) && early(to.0))
+                && !(starts(found.0) && (early(to.0) || stays(z)))
                 && -z > doubts.bound(k, to.0) + curve.rounding(to.0)
             {
                 return gone(found);

@@ -124,6 +124,22 @@ fn rule_03_stopped_on_the_threshold() {
     ]);
 }
 
+/// A value that a mode stops on a whole number rests there, on whatever side of it the method has put it.
+#[test]
+fn rule_03_stopped_on_a_whole_number() {
+    let mode = |name: &str, x: &str, y: &str| {
+        format!("[unit.u.mode.{name}]\nderivatives = {{ x = '{x}', y = '{y}' }}\n")
+    };
+    let text = format!(
+        "states = {{ x = 0, y = 2 }}\noutputs = {{ y = 'y' }}\n{}{}\
+         [[unit.u.mode.a.event]]\nname = 'stop'\nwhen = 'x >= 1'\nto = 'b'\n{}",
+        when("never", "mod(y, 0.5) >= 0.75"),
+        mode("a", "0.25", "-0.125"),
+        mode("b", "0.125", "0")
+    );
+    check(&[unit("C3.52", &text).stop(5.0).event("stop", Root(4, 1), 0).end(0, 1.5)]);
+}
+
 /// A reset rounds what it is computed from: a value that it puts in place of a large one is known as well as others.
 #[test]
 fn rule_03_resets_of_large_values() {
