@@ -1,5 +1,6 @@
 //! From one instant to the next: smooth pieces, and the roots along them.
 use crate::cycle::Flip;
+use crate::eval::{Class, class};
 use crate::graph::Scope;
 use crate::linear;
 use crate::model::Variable;
@@ -226,6 +227,9 @@ impl<const M: usize> Sim<'_, M> {
                 finite &= limit(series.of(step));
             }
         }
+        for (_, above, below) in &piece.tape.slides {
+            finite &= limit(series.of(*above)) && limit(series.of(*below));
+        }
         if !finite || h * self.rate.hi < 1e-6 && h < 1e-9 {
             return undecided(Reason::Singular, "the solution ends, or is no number");
         }
@@ -399,7 +403,9 @@ impl<const M: usize> Sim<'_, M> {
                 root.tick = piece.base + 1;
                 root.range = Ticks { lo: root.tick, hi: root.tick };
                 root.shift = [0.0; M];
-                root.shaky = false;
+                // Decided by its motion where it is zero but for roundings, it stays so for the judged program.
+                let size = self.size(self.argument(switch)).unwrap_or(0.0);
+                root.shaky = c[0].c != Dd::ZERO && !matches!(class(&c[0], size), Class::Sign(_));
             }
             piece.found.push(root);
             side = start;

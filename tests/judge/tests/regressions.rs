@@ -87,3 +87,12 @@ fn what_reads_a_side_that_is_stopped_is_decided_with_it() {
         other => panic!("{other:#?}"),
     }
 }
+
+#[test]
+fn slopes_along_a_surface_are_followed() {
+    // The force comes to as much as friction at 5/2 pi, and takes nothing away.
+    let friction = sub(f(Unary::Sin, t()), f(Unary::Sign, x(0)));
+    let mut u = with(unit(&[-1.0], &[friction]), vec![when("off", gt(x(0), n(0.0)), &[])]);
+    u.switching = Switching::Sliding;
+    happens(&model(9, 8, vec![u]), &[]);
+}

@@ -219,3 +219,15 @@ fn a_root_behind_its_tick_that_makes_no_event_moves_nothing() {
     let last = tags(&m).pop();
     assert_eq!(last, Some(("bounce".into(), 7_707_658_006, 0)));
 }
+
+#[test]
+fn a_value_that_is_zero_but_for_roundings_does_not_pass_zero() {
+    // x is -5e-18 where it turns upwards, and never comes back to zero.
+    let mut turn = when("turn", le(x(1), n(0.0)), &[(sx(1), mul(n(-0.8), x(1)))]);
+    let within = Instant { numerator: 1, denominator: 1000 };
+    turn.rest = Some(Rest { within, values: vec![(sx(1), 0.0)] });
+    let both = superdense_judge::model::Direction::Both;
+    let passes = crossing("passes", sub(add(x(0), n(2.0)), n(2.0)), both);
+    let u = with(unit(&[0.0, 0.0], &[x(1), n(-10.0)]), vec![turn, passes]);
+    undecided(&alone(1, u), Reason::Touch);
+}
