@@ -113,6 +113,16 @@ pub fn difference(a: &Outcome, b: &Outcome, bounds: Bounds) -> Option<String> {
     Some(format!("output {k} at the end: {x} against {y}"))
 }
 
+/// How far values at the end lie apart, relative to one plus their size, of runs whose events agree within so many ticks;
+/// else this is no number.
+pub fn apart(a: &Outcome, b: &Outcome, ticks: i64) -> f64 {
+    if difference(a, b, Bounds { ticks, values: f64::INFINITY }).is_some() {
+        return f64::NAN;
+    }
+    let of = |(x, y): (&f64, &f64)| (x - y).abs() / (1.0 + x.abs().max(y.abs()));
+    a.values.iter().zip(&b.values).map(of).fold(0.0, f64::max)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -26,7 +26,7 @@ pub fn under(model: &Model, method: Method) -> Option<&'static str> {
     if method == Method::Taylor && has_roots(model) {
         return Some("a root has no series at 0");
     }
-    let late = model.stop.numerator / model.stop.denominator > 1_000_000;
+    let late = tree::is_late(model);
     if late && method == Method::Rk4 {
         return Some("fixed steps over a billion seconds");
     }

@@ -120,6 +120,11 @@ pub fn each_event(unit: &mut Unit, f: &mut dyn FnMut(&mut Event)) {
     unit.modes.iter_mut().for_each(|m| m.events.iter_mut().for_each(&mut *f));
 }
 
+/// Whether a model runs for more than a million seconds.
+pub fn is_late(model: &Model) -> bool {
+    model.stop.numerator / model.stop.denominator > 1_000_000
+}
+
 /// All events of a unit.
 pub fn events(unit: &Unit) -> impl Iterator<Item = &Event> {
     unit.events.iter().chain(unit.modes.iter().flat_map(|m| &m.events))

@@ -98,7 +98,8 @@ pub(super) fn extras(random: &mut Random, model: &mut Model) {
             }
         }
     }
-    if random.chance(6) {
+    // A level goes on to move for ever, and methods with steps of some seconds would make a billion of these.
+    if random.chance(6) && !tree::is_late(model) {
         let mut plain = model.units.iter_mut().enumerate().filter(|(_, u)| {
             u.modes.is_empty() && u.algebraic.is_empty() && u.switching == Switching::Located
         });

@@ -240,7 +240,7 @@ impl Judge for Split {
             run
         };
         let what = if wired { "as two wired units" } else { "as two units" };
-        let way = Way { what, mapped: &rename, shifted: false };
+        let way = Way { what, mapped: &rename, shifted: false, first: None };
         let opinion = compare_mapped((case, base), &other, runner, &way);
         match opinion {
             Opinion::Disagrees(_) if wired && clashes(base, &moved) => {
