@@ -405,7 +405,8 @@ impl<const M: usize> Sim<'_, M> {
                 root.shift = [0.0; M];
                 // Decided by its motion where it is zero but for roundings, it stays so for the judged program.
                 let size = self.size(self.argument(switch)).unwrap_or(0.0);
-                root.shaky = c[0].c != Dd::ZERO && !matches!(class(&c[0], size), Class::Sign(_));
+                let rounded = matches!(class(&c[0], size), Class::Zero | Class::Fuzzy(_));
+                root.shaky = rounded && c[0].c != Dd::ZERO;
             }
             piece.found.push(root);
             side = start;
