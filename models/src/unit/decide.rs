@@ -355,7 +355,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     fn may_turn(&mut self, k: usize, at: Instant, known: &mut Known) -> bool {
         let (dims, Scratch { vars, prior, .. }) = (&self.scene.dims, &self.scratch);
         let Relation { kind, stops, .. } = self.readers.relations[k];
-        if kind != Kind::Sign || self.certain(k) != 0.0 || self.has_left(k) {
+        if kind != Kind::Sign || self.certain(k) != 0.0 {
             return false;
         }
         let changed = |places: Range<usize>| vars[places.clone()] != prior[places];
@@ -364,7 +364,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         let now = self.scene.frame.last + at.tick;
         if changed(dims.first_discrete()..dims.first_side()) {
-            return self.is_turned(k, at, known);
+            return !self.has_left(k) && self.is_turned(k, at, known);
         }
         !stops && self.state.linked == now && self.hears(k, now)
     }
