@@ -125,7 +125,7 @@ pub(super) fn compare_mapped(
             "the sign of a relation at a decision lies within the error".into(),
         );
     }
-    let begins = |run: &Outcome| run.events.iter().any(|e| e.tick == 1);
+    let begins = |run: &Outcome| run.events.iter().any(|e| e.tick <= 1);
     match way.first.filter(|_| begins(&base) || begins(&found)) {
         Some(why) => Opinion::Undecided(why.into()),
         None => disagree(&base, &found, difference),
@@ -359,7 +359,9 @@ impl Judge for TimeShift {
             run
         };
         let (what, other) = (format!("{c} s later"), case.with(model));
-        let way = Way { what: &what, mapped: &mapped, shifted: true, first: None };
+        let first =
+            Some("a value that leaves its threshold at the start rests there before (rule 7)");
+        let way = Way { what: &what, mapped: &mapped, shifted: true, first };
         compare_mapped((case, base), &other, runner, &way)
     }
 }
