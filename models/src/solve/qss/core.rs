@@ -492,7 +492,11 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         self.engine.system.resting = scene.frame.resting;
         let e = self.state.shift;
         (0..scene.dims.inputs).for_each(|port| self.take_input(scene, port));
-        self.state.engine.discrete.copy_from_slice(&scene.frame.discrete);
+        if self.state.engine.discrete[..] != scene.frame.discrete[..] {
+            self.state.engine.discrete.copy_from_slice(&scene.frame.discrete);
+            // Steps by other branches say nothing of the next one.
+            self.state.engine.variables.iter_mut().for_each(|v| v.usual = 0.0);
+        }
         let moved = |(v, x): (&Variable<P>, &f64)| v.state(e) != *x;
         let CoreState { engine, jumped, off, parted, .. } = &mut self.state;
         let gone: &[bool] = if e > *jumped { parted } else { &[] };

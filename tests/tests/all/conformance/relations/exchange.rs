@@ -291,6 +291,19 @@ fn rule_19_pieces_hold_for_a_tick() {
         .event("e", Near(1.127_805_284_098_667_6), 0)]);
 }
 
+/// A branch without curvature, along which a step may be as long as it likes, says nothing of the one after it.
+#[test]
+fn rule_21_steps_of_another_branch() {
+    let text = format!(
+        "states = {{ x = 0.49975 }}\ndiscrete = {{ d = 0 }}\noutputs = {{ x = 'x' }}\n\
+         derivatives = {{ x = '(1 - d)*0.25 + d*x*(1 - x)' }}\n{}",
+        event("turn", "at = 0.001\nreset = { d = 1 }")
+    );
+    // From 1/2 the second derivative begins with zero.
+    let case = unit("C21.11", &text).curved(2e-2).within(1e-4);
+    check(&[case.event("turn", Time(1, 1000), 0).end(0, 0.952_528_929_7)]);
+}
+
 /// An event right after a link that was refused jumps for those who hear the unit.
 #[test]
 fn rule_20_a_jump_after_a_refusal() {
