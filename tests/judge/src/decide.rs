@@ -253,7 +253,18 @@ impl<const M: usize> Sim<'_, M> {
             Class::Sign(sign) => Ok(sign),
             Class::Zero => match self.slide_side(r)? {
                 Some(side) => Ok(side),
-                None => self.leaves(relation.z, size, matters),
+                None => {
+                    let side = self.leaves(relation.z, size, matters)?;
+                    let rested = self.known.contains_key(&Switch::Relation(r))
+                        && self.sides.side[r as usize] == 0;
+                    if rested && side != 0 && matters && self.parts(relation.z).wired {
+                        return undecided(
+                            Reason::Open,
+                            "a value at rest that another unit sets in motion beside an own event",
+                        );
+                    }
+                    Ok(side)
+                }
             },
             Class::Fuzzy(sign) => {
                 let other = self.leaves(relation.z, size, matters)?;

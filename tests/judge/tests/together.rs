@@ -361,3 +361,21 @@ fn a_touch_that_another_unit_hears_is_left_open() {
         other => panic!("{other:#?}"),
     }
 }
+
+#[test]
+fn a_value_at_rest_that_is_set_in_motion_beside_an_event_is_undecided() {
+    // At 1 s the output begins to fall, and the unit that hears it asks for the first time whether it is at most 1.
+    let event = || once("go", at(1, 1), &[(sd(0), n(1.0))]);
+    let mut source = with(discrete(unit(&[1.0], &[neg(d(0))]), &[0.0]), vec![event()]);
+    source.outputs = vec![x(0)];
+    let go = once("go", at(1, 1), &[(Variable::Discrete(1, 0), n(1.0))]);
+    let asked = gt(Expr::Read(Variable::Discrete(1, 0)), n(0.0));
+    let mut receiver = Unit { inputs: vec![1.0], discrete: vec![0.0], ..Unit::default() };
+    receiver.events = vec![go, when("above", and(ge(input(1), n(1.0)), asked), &[])];
+    let mut m = model(9, 2, vec![source, receiver]);
+    m.wires = vec![Wire { from: (0, 0), to: (1, 0) }];
+    match judge(&m, &Limits::default(), &[]) {
+        Verdict::Undecided(u) => assert_eq!(u.reason, Reason::Open, "{}", u.detail),
+        other => panic!("{other:#?}"),
+    }
+}
