@@ -76,8 +76,8 @@ pub struct Solver {
     scratch: Scratch,
 }
 
-/// Steps with errors below this say nothing beside the rounding of their sum.
-const ROUNDED: f64 = 64.0 * f64::EPSILON;
+/// Steps with errors below this say little beside the rounding of their sum: near zero they are absolute, and rounding is not.
+const ROUNDED: f64 = 1e5 * f64::EPSILON;
 
 impl Solver {
     /// A solver without a state yet.
