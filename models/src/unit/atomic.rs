@@ -231,9 +231,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             self.note_all_ended();
         }
         // What was planned for later is void; what was sent is gone.
-        if !self.state.outbox.is_empty() {
-            self.state.outbox.clear();
-        }
+        self.state.outbox.clear();
         self.state.fired.clear();
         self.state.carried.clear();
         let changed =

@@ -187,8 +187,6 @@ impl Walk {
         let early = |t: f64| t - within.start <= within.fresh;
         let starts = |t: f64| fresh && t == self.points[piece];
         let began = fresh && inside(piece) < 0.0;
-        // What was decided to be on its end, and does not move, stays there.
-        let stays = |z: f64| began && slack == f64::INFINITY && z == inside(piece);
         let mut since = began.then(|| (self.points[piece], piece));
         for i in piece..self.points.len() - 1 {
             let (from, to) =
@@ -227,7 +225,8 @@ impl Walk {
                 _ => {}
             }
             if let Some(found) = since
-                && !(starts(found.0) && (early(to.0) || stays(z)))
+                // What was decided to be on its end, and does not move, stays there.
+                && !(starts(found.0) && (early(to.0) || slack == f64::INFINITY && z == inside(piece)))
                 && -z > doubts.bound(k, to.0) + curve.rounding(to.0)
             {
                 return gone(found);
