@@ -25,6 +25,8 @@ pub use broker::BrokerAt;
 const PROMPT: Duration = Duration::from_secs(20);
 /// Time between two questions for federates that are still missing.
 const ASKED_AGAIN: Duration = Duration::from_millis(50);
+/// Time in which federates that have joined register their endpoints.
+const REGISTERED: Duration = Duration::from_secs(3);
 /// Time in which a federation is left after an error.
 const PARTING: Duration = Duration::from_millis(500);
 
@@ -292,33 +294,40 @@ impl Federation {
     /// Waits for the others; what they have must fit.
     fn started(&mut self, deadline: Instant) -> Result<(), FederationError> {
         self.all_there(deadline)?;
+        self.depend_on_peers(deadline)?;
         self.waited("the start", deadline, Held::enter_initializing)?;
         // HELICS 3.6.1 ends the program where it is asked for `federate_map` and a federate has a tag.
         let map = self.ask("root", "dependency_graph")?;
         self.names = Names::read(&map);
         match self.findings(false)? {
-            found if found.is_empty() => self.depend_on_peers(deadline),
+            found if found.is_empty() => Ok(()),
             found => Err(FederationError::Findings(found)),
         }
     }
 
-    /// Makes time wait for those whose messages are heard. HELICS 3.6.1 does so for targeted endpoints, and else where a
-    /// value is heard of the federate as well; of others it waits at the start for ever.
+    /// Makes time wait for those whose messages are heard, before anybody may begin. HELICS 3.6.1 does so for targeted
+    /// endpoints, and else where a value is heard of the federate as well; of others it waits at the start for ever.
     fn depend_on_peers(&mut self, deadline: Instant) -> Result<(), FederationError> {
-        let heard = self.taking.endpoints.iter().filter(|e| e.hears).map(|e| e.peer.clone());
-        let heard: Vec<String> = heard.collect();
-        if heard.is_empty() {
-            return Ok(());
-        }
-        let federates: Vec<String> =
-            serde_json::from_str(&self.ask("root", "federates")?).unwrap_or_default();
+        let heard = self.taking.endpoints.iter().filter(|e| e.hears);
+        let mut heard: Vec<String> = heard.map(|e| e.peer.clone()).collect();
         let own = self.taking.name.clone();
-        for federate in federates.into_iter().filter(|f| *f != own) {
-            let endpoints: Vec<String> =
-                serde_json::from_str(&self.ask(&federate, "endpoints")?).unwrap_or_default();
-            if heard.iter().any(|peer| endpoints.contains(peer)) {
-                self.waited("the start", deadline, move |held| held.depend(&federate))?;
+        // Federates that are known to be there register soon; a name that is wrong is told later.
+        let known = !(self.taking.launch.is_empty() && self.taking.require.is_empty());
+        let deadline = if known { deadline.min(Instant::now() + REGISTERED) } else { deadline };
+        while !heard.is_empty() && Instant::now() < deadline {
+            let federates: Vec<String> =
+                serde_json::from_str(&self.ask("root", "federates")?).unwrap_or_default();
+            for federate in federates.into_iter().filter(|f| *f != own) {
+                let endpoints: Vec<String> =
+                    serde_json::from_str(&self.ask(&federate, "endpoints")?).unwrap_or_default();
+                let count = heard.len();
+                heard.retain(|peer| !endpoints.contains(peer));
+                if heard.len() < count {
+                    self.waited("the start", deadline, move |held| held.depend(&federate))?;
+                }
             }
+            self.watch.look()?;
+            std::thread::sleep(ASKED_AGAIN);
         }
         Ok(())
     }

@@ -230,13 +230,16 @@ fn commands() -> ExitCode {
 }
 
 fn end(console: &Console, done: Done) -> ExitCode {
-    match done.and_then(|()| console.printed()) {
-        Ok(()) => ExitCode::SUCCESS,
+    let code = match done.and_then(|()| console.printed()) {
+        Ok(()) => 0,
         Err(stop) => {
             console.complain(&stop);
-            ExitCode::from(stop.code())
+            stop.code()
         }
-    }
+    };
+    #[cfg(feature = "helics")]
+    superdense_adapters::helics::library::leave_process(code);
+    ExitCode::from(code)
 }
 
 /// Prints the help that was asked for, or what is wrong with the options.

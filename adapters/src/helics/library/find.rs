@@ -4,7 +4,23 @@ use std::{
     ffi::CStr,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
 };
+
+/// Whether a library is in this process: its threads run as long as that does.
+static LOADED: AtomicBool = AtomicBool::new(false);
+
+/// Ends the process with a code if libhelics is in it, without what is done at exits: the library takes down what its
+/// threads still use, and the process would end by SIGSEGV now and then. Everything has to be written before.
+pub fn leave_process(code: u8) {
+    unsafe extern "C" {
+        fn _exit(code: std::ffi::c_int) -> !;
+    }
+    if LOADED.load(Ordering::Relaxed) {
+        // SAFETY: it takes a number, and does not return.
+        unsafe { _exit(code.into()) }
+    }
+}
 
 /// The variable that names the library.
 const VARIABLE: &str = "HELICS_LIBRARY";
@@ -99,6 +115,7 @@ impl Library {
         });
         // Its threads outlive us.
         std::mem::forget(binary);
+        LOADED.store(true, Ordering::Relaxed);
         let functions = found?;
         // SAFETY: the function takes nothing and gives a text that lives as long as the library.
         let text = unsafe { CStr::from_ptr((functions.version)()) };

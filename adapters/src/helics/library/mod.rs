@@ -13,5 +13,5 @@ mod held;
 mod table;
 mod values;
 
-pub use find::{Library, LibraryError, Tested};
+pub use find::{Library, LibraryError, Tested, leave_process};
 pub use held::{Held, Joining, Message, Trouble};
