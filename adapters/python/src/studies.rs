@@ -35,7 +35,7 @@ struct Submitted<'a> {
     inner: &'a ScenarioRunner,
     /// `submit(sets, seed)`, which gives a future of `(trace_hash, results)`.
     submit: &'a Py<PyAny>,
-    /// What went wrong with the executor, and not with a run.
+    /// The exception by which the executor failed, where no run did.
     broken: Mutex<Option<PyErr>>,
 }
 

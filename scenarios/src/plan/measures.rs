@@ -85,7 +85,7 @@ impl<'a> Units<'a> {
 
     /// The output behind one of a unit that hands on what it hears.
     fn behind(&self, (mut unit, mut port): (u32, u16)) -> (u32, u16) {
-        // Such units may hear each other in a circle.
+        // They may hear each other in a circle.
         for _ in 0..self.heard.len() {
             match self.heard.get(&unit) {
                 Some(&from) if port == 0 => (unit, port) = from,

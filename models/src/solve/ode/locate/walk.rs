@@ -225,7 +225,7 @@ impl Walk {
                 _ => {}
             }
             if let Some(found) = since
-                // What was decided to be on its end, and does not move, stays there.
+                // A side that was decided to be on its end, and does not move, stays there.
                 && !(starts(found.0) && (early(to.0) || slack == f64::INFINITY && z == inside(piece)))
                 && -z > doubts.bound(k, to.0) + curve.rounding(to.0)
             {

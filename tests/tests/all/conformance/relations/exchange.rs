@@ -320,7 +320,7 @@ fn rule_20_a_jump_after_a_refusal() {
         &event("up", "when = 'x < 0'\nreset = { x = 0.5 }"),
     ]
     .concat();
-    // What receivers held before the jump is not what they held before another one.
+    // Receivers held something else before the jump than before another one.
     check(&[scenario("C20.15", &text)
         .event("high", Root(1, 2), 0)
         .event("down", Root(1, 1), 0)

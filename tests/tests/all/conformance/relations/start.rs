@@ -47,7 +47,7 @@ fn rule_07_starts_on_whole_numbers() {
     check(&cases);
 }
 
-/// What leaves its threshold in the first tick, and is stopped there, has left it.
+/// A value that leaves its threshold in the first tick, and is stopped there, has left it.
 #[test]
 fn rule_07_starts_that_are_stopped() {
     let text = format!(
