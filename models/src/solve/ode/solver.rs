@@ -79,6 +79,16 @@ pub struct Solver {
 /// Steps with errors below this say little beside the rounding of their sum: near zero they are absolute, and rounding is not.
 const ROUNDED: f64 = 1e5 * f64::EPSILON;
 
+/// Raises each size to that of the value.
+#[inline]
+fn raise(sizes: &mut Vec<f64>, values: &[f64]) {
+    // A call of `resize` costs as much as all that follows, where states are few.
+    if sizes.len() != values.len() {
+        sizes.resize(values.len(), 0.0);
+    }
+    sizes.iter_mut().zip(values).for_each(|(size, x)| *size = size.max(x.abs()));
+}
+
 impl Solver {
     /// A solver without a state yet.
     pub fn new(method: Method, options: Options) -> Self {
@@ -140,7 +150,7 @@ impl Solver {
         self.fresh = false;
         self.controller.reset();
         (self.error, self.largest) = (0.0, 0.0);
-        self.sizes.clear();
+        self.sizes.fill(0.0);
         (self.since, self.checked, self.rounded) = (0, 0.0, 0.0);
         self.path.constant(t, x);
         self.statistics.restarts += 1;
@@ -193,15 +203,15 @@ impl Solver {
     }
 
     /// Notes how large the states are from which steps begin that have hardly an error but rounding.
+    #[inline]
     fn note_sizes(&mut self) {
-        self.sizes.resize(self.x.len(), 0.0);
-        self.sizes.iter_mut().zip(&self.x).for_each(|(size, x)| *size = size.max(x.abs()));
+        raise(&mut self.sizes, &self.x);
     }
 
     /// Notes how large the states are at the begin of a step that is checked.
+    #[inline]
     fn note_reached(&mut self) {
-        self.reached.resize(self.x.len(), 0.0);
-        self.reached.iter_mut().zip(&self.x).for_each(|(size, x)| *size = size.max(x.abs()));
+        raise(&mut self.reached, &self.x);
     }
 
     /// A state among the first so many that moves, but stays so small that its tolerance allows any value, and how
@@ -246,15 +256,18 @@ impl Solver {
         self.largest = largest;
     }
 
-    /// How large each state was, where that is noted.
+    /// How large each state was, where that is kept beyond a restart: not by methods whose errors are known.
     pub(crate) fn sizes(&self) -> &[f64] {
-        &self.sizes
+        if self.has_errors() { &[] } else { &self.sizes }
+    }
+
+    fn has_errors(&self) -> bool {
+        matches!(self.method, Method::Rk45 | Method::Rk23 | Method::Rodas)
     }
 
     /// Goes on from these.
     pub(crate) fn keep_sizes(&mut self, sizes: Vec<f64>) {
-        // Of methods with errors that are known these are kept.
-        if !matches!(self.method, Method::Rk45 | Method::Rk23 | Method::Rodas) {
+        if !self.has_errors() {
             self.sizes = sizes;
         }
     }
