@@ -10,10 +10,17 @@ pub(crate) fn compare<E: Equations + ?Sized>(equations: &E, vars: &mut Vec<f64>,
     let (dims, relations) = (equations.dims(), equations.relations());
     vars.resize(dims.variables(), 0.0);
     let mut z = vec![0.0; dims.indicators];
-    // Inner relations come first.
-    for (k, relation) in relations.iter().enumerate() {
+    // Once for each relation that stands in another one, and once more: inner ones come first.
+    for _ in 0..=relations.len() {
         equations.indicators(vars, work, &mut z);
-        vars[dims.first_side() + k] = relation.kind.side(z[k]);
+        let mut changed = false;
+        for ((relation, z), side) in relations.iter().zip(&z).zip(&mut vars[dims.first_side()..]) {
+            let before = std::mem::replace(side, relation.kind.side(*z));
+            changed |= before != *side;
+        }
+        if !changed {
+            break;
+        }
     }
 }
 

@@ -16,6 +16,10 @@ use superdense_kernel::{Effects, Fact};
 impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// Notes `event`, which has just happened on the scratch's variables, if its condition does not hold by these.
     pub(in crate::unit) fn note_ended(&mut self, event: u16) {
+        let spec = &self.scene.equations.events()[usize::from(event)];
+        if !matches!(spec.trigger, Trigger::State { .. }) {
+            return;
+        }
         let mut vars = self.scratch.vars.clone();
         compare(&self.scene.equations, &mut vars, &mut self.scratch.work);
         self.note_over(event, &vars);
