@@ -102,7 +102,7 @@ impl Options {
     }
 
     /// Root mean square of `value(i) / scale(i)` over the states.
-    fn norm(&self, x: &[f64], value: impl Fn(usize) -> f64) -> f64 {
+    pub(super) fn norm(&self, x: &[f64], value: impl Fn(usize) -> f64) -> f64 {
         let mut sum = 0.0;
         for (i, xi) in x.iter().enumerate() {
             let ratio = value(i) / self.scale(i, xi.abs());

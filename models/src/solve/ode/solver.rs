@@ -61,7 +61,7 @@ pub struct Solver {
     /// start; zero where nothing is estimated.
     error: f64,
     largest: f64,
-    /// How large each state was at the steps since the last start, where none is estimated: what it is rounded by.
+    /// How large each state was at the steps since the last start that have hardly an error but rounding.
     sizes: Vec<f64>,
     /// How large each state was where steps were checked, since the beginning.
     reached: Vec<f64>,
@@ -258,16 +258,15 @@ impl Solver {
 
     /// How large each state was, where that is kept beyond a restart: not by methods whose errors are known.
     pub(crate) fn sizes(&self) -> &[f64] {
-        if self.has_errors() { &[] } else { &self.sizes }
+        match self.method {
+            Method::Rk45 | Method::Rk23 | Method::Rodas => &[],
+            _ => &self.sizes,
+        }
     }
 
-    fn has_errors(&self) -> bool {
-        matches!(self.method, Method::Rk45 | Method::Rk23 | Method::Rodas)
-    }
-
-    /// Goes on from these.
+    /// Goes on from these, if there are any.
     pub(crate) fn keep_sizes(&mut self, sizes: Vec<f64>) {
-        if !self.has_errors() {
+        if !sizes.is_empty() {
             self.sizes = sizes;
         }
     }

@@ -25,7 +25,7 @@ fn stable(method: Method) -> Option<f64> {
 }
 
 impl Solver {
-    /// Whether the last step was about as long as stability allows. It takes one or two evaluations.
+    /// Whether the last step was about as long as stability allows. It takes two evaluations.
     pub(crate) fn is_stiff<S: OdeSystem + ?Sized>(
         &mut self,
         system: &mut S,
@@ -36,25 +36,22 @@ impl Solver {
         if length <= 0.0 || self.path.order() == 0 || system.differential() < n {
             return Ok(false);
         }
-        let scales: Vec<f64> =
-            self.x.iter().enumerate().map(|(i, x)| self.options.scale(i, x.abs())).collect();
-        let norm = |values: &[f64]| {
-            values.iter().zip(&scales).map(|(v, s)| (v / s) * (v / s)).sum::<f64>().sqrt()
-        };
+        let norm = |values: &[f64]| self.options.norm(&self.x, |i| values[i]);
         let last = self.path.order();
-        let mut along: Vec<f64> = (0..n).map(|i| self.path.row(i)[last]).collect();
+        let along: Vec<f64> = (0..n).map(|i| self.path.row(i)[last]).collect();
         let size = norm(&along);
         if size == 0.0 || !size.is_finite() {
             return Ok(false);
         }
-        along.iter_mut().for_each(|v| *v *= PROBE / size);
-        let beside: Vec<f64> = self.x.iter().zip(&along).map(|(x, v)| x + v).collect();
-        let (mut here, mut there) = (vec![0.0; n], vec![0.0; n]);
+        let mut there: Vec<f64> =
+            self.x.iter().zip(&along).map(|(x, v)| x + PROBE / size * v).collect();
+        let (mut here, mut beside) = (vec![0.0; n], vec![0.0; n]);
         system.rhs(t, &self.x, &mut here)?;
-        system.rhs(t, &beside, &mut there)?;
-        self.statistics.evaluations += 2;
-        there.iter_mut().zip(&here).for_each(|(there, here)| *there -= here);
+        system.rhs(t, &there, &mut beside)?;
+        there.iter_mut().zip(beside).zip(&here).for_each(|((d, beside), here)| *d = beside - here);
         // A difference that is not finite compares as false.
-        Ok(length * norm(&there) >= NEAR * stable * norm(&along))
+        let is_near = length * norm(&there) >= NEAR * stable * PROBE;
+        self.statistics.evaluations += 2;
+        Ok(is_near)
     }
 }
