@@ -34,6 +34,11 @@ pub(super) struct Relation {
     passed: Option<i64>,
 }
 
+/// Where a polynomial goes from its beginning.
+fn way(row: &[f64]) -> f64 {
+    row[1..].iter().find(|c| **c != 0.0).map_or(0.0, |c| c.signum())
+}
+
 /// The flip was told before the signal turned.
 const TURNED: &str = "the signal was foretold to cross the level, but turned back just there, and the crossing was told: \
                       move the level a little";
@@ -108,8 +113,7 @@ impl Relation {
     /// Decides the side by the value, or else by where it goes.
     pub(super) fn decide(&mut self) {
         let Some(row) = self.row() else { return };
-        let way = || row[1..].iter().find(|c| **c != 0.0).map_or(0.0, |c| c.signum());
-        self.side = self.watched.kind.decide((row[0], 0.0), way).0;
+        self.side = self.watched.kind.decide((row[0], 0.0), || way(&row)).0;
     }
 
     /// Finds the next flip and gives its tick (R14).
@@ -146,8 +150,7 @@ impl Relation {
             return false;
         }
         let row = self.row().unwrap_or_default();
-        let way = row.iter().skip(1).find(|c| **c != 0.0).copied().unwrap_or(0.0);
-        row.first().is_some_and(|z| z.abs() <= self.tolerance) && way * self.side < 0.0
+        row.first().is_some_and(|z| z.abs() <= self.tolerance) && way(&row) * self.side < 0.0
     }
 
     /// Lets the planned flip happen.
