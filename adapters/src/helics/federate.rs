@@ -315,11 +315,9 @@ impl Federation {
         let known = !(self.taking.launch.is_empty() && self.taking.require.is_empty());
         let deadline = if known { deadline.min(Instant::now() + REGISTERED) } else { deadline };
         while !heard.is_empty() && Instant::now() < deadline {
-            let federates: Vec<String> =
-                serde_json::from_str(&self.ask("root", "federates")?).unwrap_or_default();
+            let federates = self.names("root", "federates")?;
             for federate in federates.into_iter().filter(|f| *f != own) {
-                let endpoints: Vec<String> =
-                    serde_json::from_str(&self.ask(&federate, "endpoints")?).unwrap_or_default();
+                let endpoints = self.names(&federate, "endpoints")?;
                 let count = heard.len();
                 heard.retain(|peer| !endpoints.contains(peer));
                 if heard.len() < count {
@@ -337,11 +335,10 @@ impl Federation {
         let launched = self.taking.launch.iter().map(|l| &l.name);
         let wanted: Vec<String> = self.taking.require.iter().chain(launched).cloned().collect();
         loop {
-            let there: Vec<String> = if wanted.is_empty() {
+            if wanted.is_empty() {
                 return Ok(());
-            } else {
-                serde_json::from_str(&self.ask("root", "federates")?).unwrap_or_default()
-            };
+            }
+            let there = self.names("root", "federates")?;
             let missing: Vec<String> =
                 wanted.iter().filter(|w| !there.contains(w)).map(|w| format!("`{w}`")).collect();
             if missing.is_empty() {
@@ -446,6 +443,11 @@ impl Federation {
         let (target, question) = (target.to_owned(), question.to_owned());
         let answer = self.prompt("a question", move |held| held.query(&target, &question))?;
         answer.map_err(|e| self.named("a question", e))
+    }
+
+    /// The answer to a question for names.
+    fn names(&mut self, target: &str, question: &str) -> Result<Vec<String>, FederationError> {
+        Ok(serde_json::from_str(&self.ask(target, question)?).unwrap_or_default())
     }
 
     /// A call that needs nobody else.

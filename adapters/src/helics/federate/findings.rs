@@ -27,9 +27,7 @@ impl Federation {
     /// # Errors
     /// When HELICS does not answer.
     pub(super) fn findings(&mut self, check: bool) -> Result<Vec<String>, FederationError> {
-        let names = parsed(&self.ask("root", "federates")?);
-        let names = names.as_array().into_iter().flatten().filter_map(Json::as_str);
-        let mut names: Vec<String> = names.map(str::to_owned).collect();
+        let mut names = self.names("root", "federates")?;
         names.sort();
         let (mut known, mut last) = (Known::default(), BTreeSet::new());
         for federate in names {
@@ -55,9 +53,7 @@ impl Federation {
             let entry = known.publications.entry(input.from.clone());
             entry.or_insert(Interface { federate, ty, unit });
         }
-        let endpoints = parsed(&self.ask("root", "endpoints")?);
-        let endpoints = endpoints.as_array().into_iter().flatten().filter_map(Json::as_str);
-        known.endpoints.extend(endpoints.map(str::to_owned));
+        known.endpoints.extend(self.names("root", "endpoints")?);
         let mut found = known.clashes(&self.taking);
         let flow = parsed(&self.ask("root", "data_flow_graph")?);
         found.extend(known.clashes_of_others(&flow, &self.taking, check));
