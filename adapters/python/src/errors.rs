@@ -2,12 +2,14 @@
 use pyo3::{prelude::*, types::PyDict};
 use superdense::{Diagnostics, run::Failure};
 
+/// A class of `superdense._errors`.
+fn class_of<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("superdense._errors")?.getattr(name)
+}
+
 /// An exception of `superdense._errors` with these attributes.
 fn raised(py: Python<'_>, class: &str, message: &str, facts: &Bound<'_, PyDict>) -> PyErr {
-    let made = py
-        .import("superdense._errors")
-        .and_then(|module| module.getattr(class))
-        .and_then(|class| class.call((message,), Some(facts)));
+    let made = class_of(py, class).and_then(|class| class.call((message,), Some(facts)));
     made.map_or_else(|e| e, PyErr::from_value)
 }
 
@@ -63,9 +65,6 @@ pub(crate) fn other(py: Python<'_>, message: &str) -> PyErr {
 
 /// Whether an exception tells of a run or its scenario; all others come from whoever was to do the run.
 pub(crate) fn is_of_the_run(py: Python<'_>, e: &PyErr) -> bool {
-    let is = |class: &str| {
-        let class = py.import("superdense._errors").and_then(|module| module.getattr(class));
-        class.is_ok_and(|class| e.is_instance(py, &class))
-    };
+    let is = |class: &str| class_of(py, class).is_ok_and(|class| e.is_instance(py, &class));
     is("RunError") || is("ScenarioError")
 }

@@ -221,8 +221,14 @@ pub(crate) fn known(
     Ok(found)
 }
 
-/// A run that somebody else has made: its trace hash, and its results by name; else why it failed.
-type Told = (Option<(String, HashMap<String, Option<f64>>)>, Option<String>);
+/// A run that somebody else has made.
+#[derive(FromPyObject)]
+pub(crate) enum Told {
+    /// Its trace hash, and its results by name.
+    Done((String, HashMap<String, Option<f64>>)),
+    /// Why it failed.
+    Failed(String),
+}
 
 /// Keeps the run of a point that somebody else has made.
 #[pyfunction]
@@ -243,10 +249,11 @@ pub(crate) fn keep(
                            by Scenario.run(set=point), with the point that `ask` gave";
             return Err(Bad::Refused(message.to_owned()));
         }
-        let (done, why) = run;
-        let Some((trace_hash, found)) = done else {
-            let why = Err(why.unwrap_or_default());
-            return home.tell(study, &asked, why, 0.0).map_err(Bad::other);
+        let (trace_hash, found) = match run {
+            Told::Done(done) => done,
+            Told::Failed(why) => {
+                return home.tell(study, &asked, Err(why), 0.0).map_err(Bad::other);
+            }
         };
         let value = |name: &String| {
             found.get(name).copied().ok_or_else(|| {

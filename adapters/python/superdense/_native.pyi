@@ -53,7 +53,7 @@ def known(
 def keep(
     of: tuple[_Path, _Sets, _Path],
     point: _Sets,
-    run: tuple[tuple[str, dict[str, float | None]] | None, str | None],
+    run: tuple[str, dict[str, float | None]] | str,
     wanted: _Wanted,
 ) -> None: ...
 def fmu_worker() -> None: ...

@@ -102,9 +102,8 @@ class Study:
         with other settings."""
         if not isinstance(run, (Run, RunError)) or run._wanted is None:
             raise ScenarioError("tell takes a run of Scenario.run(set=point), or the RunError that this raised")
-        failed = str(run) if isinstance(run, RunError) else None
-        done = None if isinstance(run, RunError) else (run.trace_hash, run.results)
-        _native.keep(self._of(), sets(point), (done, failed), run._wanted)
+        told = str(run) if isinstance(run, RunError) else (run.trace_hash, run.results)
+        _native.keep(self._of(), sets(point), told, run._wanted)
 
     def _of(self) -> tuple[Path, list[tuple[str, str]], Path]:
         return (self.file, self._sets, self.out)
