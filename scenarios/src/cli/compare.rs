@@ -20,9 +20,7 @@ pub(super) struct Comparing {
 
 /// Tells of files of a run that are not as it left them.
 pub(super) fn tell_changed(console: &Console, dir: &Path) -> Done {
-    let manifest = Manifest::read(dir).map_err(|e| Stop::usage(e.to_string()))?;
-    let changed = manifest.map_or(Ok(Vec::new()), |m| m.changed(dir));
-    let changed = changed.map_err(|e| Stop::usage(e.to_string()))?;
+    let changed = Manifest::read(dir)?.map_or(Ok(Vec::new()), |m| m.changed(dir))?;
     changed.iter().for_each(|remark| console.remark(remark));
     Ok(())
 }
@@ -111,5 +109,5 @@ fn write(file: &Path, html: &str, force: bool) -> Done {
         let told = |e: &std::io::Error| format!("{}: {}", file.display(), explained(e));
         return std::fs::write(file, html).map_err(|e| Stop::usage(told(&e)));
     }
-    directory::replace(file, html.as_bytes()).map_err(|e| Stop::usage(e.to_string()))
+    Ok(directory::replace(file, html.as_bytes())?)
 }

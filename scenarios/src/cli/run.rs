@@ -357,7 +357,8 @@ pub(super) fn table(
 ) -> String {
     let s = &report.summary;
     let mut text = String::new();
-    if !report.events.is_empty() {
+    let events = report.events.as_deref().unwrap_or_default();
+    if !events.is_empty() {
         let head = ["time / s", "micro", "unit", "event", "kind"].map(str::to_owned).to_vec();
         let row = |e: &crate::run::EventRow| {
             vec![
@@ -368,7 +369,7 @@ pub(super) fn table(
                 e.kind.clone(),
             ]
         };
-        let rows: Vec<_> = [head].into_iter().chain(report.events.iter().map(row)).collect();
+        let rows: Vec<_> = [head].into_iter().chain(events.iter().map(row)).collect();
         text.push_str(&columns(&rows, &[1]));
         text.push('\n');
     }
@@ -460,15 +461,13 @@ pub(super) fn object(
     files: &[String],
     ties: Option<&(u64, Vec<String>)>,
 ) -> Json {
-    // Beyond some, they are in events.csv only.
-    let listed = !report.events.is_empty() || report.summary.events == 0;
     let mut object = json!({
         "status": "done",
         "exit_code": 0,
         "out": results,
         "files": files,
         "summary": report.summary,
-        "events": listed.then_some(&report.events),
+        "events": report.events,
         "wall_seconds": report.wall_seconds,
     });
     if let Some((seed, units)) = ties {

@@ -176,8 +176,8 @@ pub enum Outcome {
 pub struct Report {
     /// Facts.
     pub summary: Summary,
-    /// The events, when there are at most [`LISTED`].
-    pub events: Vec<EventRow>,
+    /// The events, if there are at most [`LISTED`].
+    pub events: Option<Vec<EventRow>>,
     /// Continuous units.
     pub continuous: usize,
     /// Remarks of units, at most a few.

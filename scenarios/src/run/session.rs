@@ -332,7 +332,7 @@ impl Files {
         let figure = pictures.map(|pictures| pictures.map_or(0, |p| p.panels));
         let memory = &run.recorder().memory;
         let few = memory.listed.len() <= LISTED;
-        let events = if few { memory.listed.clone() } else { Vec::new() };
+        let events = few.then(|| memory.listed.clone());
         let continuous = run.plan.units.iter().filter(|u| u.continuous).count();
         let notes = memory.notes.clone();
         Ok(Report { summary, events, continuous, notes, wall_seconds, figure })
