@@ -321,11 +321,8 @@ impl<'a, 's> Conductor<'a, 's> {
         let question = &self.done.questions[number];
         let mut sets = question.ask.sets.clone();
         sets.extend(vary::sets(&self.study.parameters, question.over_of(at), question.point(at)));
-        // A point is its settings, in whatever order a question names them.
-        let mut sorted = sets.clone();
-        sorted.sort_by(|a, b| a.0.cmp(&b.0));
         let places = &mut self.done.places;
-        let place = *self.numbers.entry(sorted).or_insert_with(|| {
+        let place = *self.numbers.entry(vary::by_path(&sets)).or_insert_with(|| {
             places.push(Arc::new(Place { sets, key: OnceLock::new() }));
             places.len() - 1
         });

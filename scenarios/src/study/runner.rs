@@ -1,5 +1,5 @@
 //! One run of a study.
-use super::Sets;
+use super::{Sets, vary};
 use crate::{
     Diagnostics, Overrides, Plan,
     run::{executor::Executor, memory, pulse::Pulse},
@@ -133,11 +133,8 @@ impl Runner for ScenarioRunner {
         digest.word(u64::from(plan.micro_steps));
         digest.bytes(plan.results.text.as_bytes());
         digest.bytes(env!("CARGO_PKG_VERSION").as_bytes());
-        // A point is known by its values, too, should the plan's digest leave something out; in whatever order they are
-        // set.
-        let mut sorted: Vec<_> = sets.iter().collect();
-        sorted.sort_by_key(|(path, _)| path);
-        for (path, value) in sorted {
+        // A point is known by its values, too, should the plan's digest leave something out.
+        for (path, value) in vary::by_path(sets) {
             digest.bytes(path.as_bytes());
             digest.bytes(value.as_bytes());
         }

@@ -367,3 +367,10 @@ fn is_word(node: &Node) -> bool {
 fn unit_of(dimension: Dimension) -> String {
     if dimension == Dimension::NONE { String::new() } else { dimension.to_string() }
 }
+
+/// Settings by their paths: a point is its settings, in whatever order a question names them.
+pub(super) fn by_path(sets: &Sets) -> Sets {
+    let mut sorted = sets.clone();
+    sorted.sort_by(|a, b| a.0.cmp(&b.0));
+    sorted
+}
