@@ -146,11 +146,9 @@ impl Relation {
 
     /// Whether the signal, which was foretold to flip at this tick, goes back from there.
     fn turns_back(&self, now: i64) -> bool {
-        if self.passed != Some(now) || self.watched.kind != Kind::Sign {
-            return false;
-        }
-        let row = self.row().unwrap_or_default();
-        row.first().is_some_and(|z| z.abs() <= self.tolerance) && way(&row) * self.side < 0.0
+        let back = |row: Vec<f64>| row[0].abs() <= self.tolerance && way(&row) * self.side < 0.0;
+        let flipped = self.passed == Some(now) && self.watched.kind == Kind::Sign;
+        flipped && self.row().is_some_and(back)
     }
 
     /// Lets the planned flip happen.
