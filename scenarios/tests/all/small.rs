@@ -144,3 +144,26 @@ fn surfaces_of_slides_stand_on_zero() {
         }
     }
 }
+
+/// Steps over equations without states are checked as well: v^3 + v = A sin(t), whose v passes zero within a
+/// thousandth of the way of sin(t) where A is large.
+#[test]
+fn equations_without_states() {
+    for (a, most, last) in [
+        (1, 0.682_327_803_828_019_3, -0.451_798_902_891_663_4),
+        (1000, 9.966_666_790_534_973, -8.122_583_561_402_696),
+    ] {
+        for method in ["rodas", "auto", "taylor"] {
+            let text = format!(
+                "stop = '10 s'\n[unit.d]\nkind = 'equations'\nmethod = '{method}'\nalgebraic = {{ v = 0 }}\n\
+                 residuals = {{ v = 'v^3 + v - {a}*sin(t)' }}\noutputs = {{ v = 'v' }}\n\
+                 [result]\nmost = 'max(d.v)'\nlast = 'final(d.v)'"
+            );
+            let done = run(&text, &[]);
+            for (name, wanted) in [("most", most), ("last", last)] {
+                let found = value(&done, name).unwrap_or(f64::NAN);
+                assert!((found - wanted).abs() < 1e-6, "{method}, {a}: {name} is {found}");
+            }
+        }
+    }
+}

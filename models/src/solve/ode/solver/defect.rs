@@ -44,14 +44,17 @@ impl Solver {
             for (i, d) in moving.iter_mut().enumerate() {
                 *d = length * (poly::eval_slope(self.path.row(i), e).1 - *d);
             }
-            if first == 0 && self.method == Method::Rodas {
+            if first < differential && self.method == Method::Rodas {
                 residuals.iter_mut().for_each(|g| *g = -*g);
-                let known = self.scratch.1.correct(d);
-                return Ok(if known { 0.0 } else { f64::INFINITY });
+                return Ok(self.scratch.1.correct(d).then_some(0.0));
             }
-            if residuals.is_empty() { Ok(0.0) } else { system.corrections(t, x, residuals) }
+            let rounding = match residuals {
+                [] => 0.0,
+                _ => system.corrections(t, x, residuals)?,
+            };
+            Ok(Some(rounding))
         });
-        let largest = off.map_or(f64::INFINITY, |rounding| {
+        let largest = off.ok().flatten().map_or(f64::INFINITY, |rounding| {
             let magnitude = |i: usize| self.path.row(i)[0].abs().max(x[i].abs());
             let most = (differential..n).map(magnitude).fold(0.0, f64::max);
             if rounding > 0.0 {
