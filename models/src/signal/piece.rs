@@ -1,6 +1,7 @@
 //! Pieces of signals between messages, as polynomials: the notes by which a run is evaluated.
 use crate::maths::poly;
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 /// An instant, which need not lie on a tick.
 ///
@@ -40,6 +41,9 @@ impl Moment {
     }
 }
 
+/// Coefficients of a polynomial: those of the usual methods need no memory of their own.
+pub type Coefficients = SmallVec<[f64; 8]>;
+
 /// A signal over an interval.
 ///
 /// `value(θ) = c0 + c1 θ + c2 θ² + …`, with θ from 0 at `from` to 1 at `to`.
@@ -52,7 +56,7 @@ pub struct Piece {
     /// Where it ends.
     pub to: Moment,
     /// Coefficients in θ, at least one.
-    pub coefficients: Vec<f64>,
+    pub coefficients: Coefficients,
     /// The function changes too fast for it: see [`cut`](super::cut::cut).
     pub coarse: bool,
     /// A transition of its unit ended it, and not a step of its method.

@@ -9,7 +9,7 @@ use crate::{
     maths::poly,
     signal::{
         cut::{Curves, Cuts, cut},
-        piece::{Moment, Piece},
+        piece::{Coefficients, Moment, Piece},
     },
 };
 use serde::{Deserialize, Serialize};
@@ -117,7 +117,7 @@ impl Notes {
         let known = (rounding, &mut *cuts);
         let mut take = |(low, high), k: usize, coefficients: &[f64]| {
             let (from, to) = (place(low), place(high));
-            let coefficients = coefficients.to_vec();
+            let coefficients = coefficients.into();
             pieces.push(Piece {
                 port: ports[k],
                 from,
@@ -152,11 +152,11 @@ impl Sum {
     }
 
     /// Its polynomial on a part of a step: from where, and how long, in seconds.
-    fn over(&self, path: &Path, (from, length): (f64, f64)) -> Vec<f64> {
+    fn over(&self, path: &Path, (from, length): (f64, f64)) -> Coefficients {
         if self.states.is_empty() {
-            return vec![self.number];
+            return Coefficients::from_slice(&[self.number]);
         }
-        let mut c = vec![0.0; path.order() + 1];
+        let mut c = Coefficients::from_elem(0.0, path.order() + 1);
         for (i, factor) in &self.states {
             c.iter_mut().zip(path.row(*i)).for_each(|(c, row)| *c += factor * row);
         }

@@ -38,7 +38,7 @@ mod session;
 mod set;
 mod settings;
 mod size;
-mod tree;
+pub(crate) mod tree;
 mod turns;
 mod usual;
 
@@ -149,6 +149,8 @@ pub struct Record {
     pub unit: Option<String>,
     /// Between messages the values are a guess of their unit.
     pub sampled: bool,
+    /// How far the values that other units are sent may be off: the unit's `exchange_tolerance`.
+    pub band: f64,
 }
 
 impl Record {

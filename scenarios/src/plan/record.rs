@@ -137,6 +137,7 @@ impl Recorder<'_> {
             continuous: unit.kind.is_continuous(),
             unit: spec.unit.clone(),
             sampled: spec.sampled,
+            band: unit.params.real("exchange_tolerance"),
         })
     }
 
@@ -167,6 +168,7 @@ impl Recorder<'_> {
             continuous: found.iter().all(|r| r.continuous) && how != Aggregate::Count,
             unit: first.unit.clone().filter(|_| how != Aggregate::Count),
             sampled: found.iter().any(|r| r.sampled),
+            band: found.iter().map(|r| r.band).sum(),
         }]
     }
 

@@ -140,7 +140,7 @@ pub(super) fn member_name(child: &Child, member: u32) -> String {
 }
 
 /// A path as a scenario writes it.
-pub(super) fn dotted(path: &str) -> String {
+pub(crate) fn dotted(path: &str) -> String {
     path.replace('/', ".")
 }
 

@@ -1,10 +1,11 @@
 //! The evaluation of a run, as it goes on.
 use super::{
-    Atom, How, Line, Of, Outcome, Output, Results, Stream, fits,
+    How, Line, Of, Outcome, Output, Reduction, Results, Stream, fits,
     fold::{Fold, Interval, NotFinite},
     queue::Queue,
     side::Seen,
     signal::{Compiled, Parts},
+    walk::{Track, Walk},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -21,18 +22,26 @@ pub(crate) struct State {
     /// Per port: whether its unit notes it.
     noted: Vec<bool>,
     queues: Vec<Queue>,
+    /// Per walk.
     cursors: Vec<Cursor>,
+    /// Per signal.
+    histories: Vec<History>,
     folds: Vec<Fold>,
     /// Per stream, per level of gaps: the tick of the event before.
     earlier: Vec<Vec<Option<i64>>>,
 }
 
-/// How far a signal has been worked through.
+/// How far the signals of a walk have been worked through.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Cursor {
     at: Moment,
     /// Number of the piece of each of its ports.
     places: Vec<u64>,
+}
+
+/// What the intervals of a signal so far have told of it.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct History {
     /// Of a condition: per comparison.
     seen: Vec<Seen>,
     cuts: Cuts,
@@ -42,28 +51,20 @@ struct Cursor {
 pub(crate) struct Evaluation {
     results: Results,
     signals: Vec<Compiled>,
-    reads: Vec<Reads>,
+    walks: Vec<Walk>,
+    /// Reductions that need a fold of their own, and the place among them of the fold of each reduction.
+    folded: Vec<Reduction>,
+    fold_of: Vec<usize>,
     keys: Vec<(ModelKey, u16)>,
     /// Ports by model, for notes and for messages; streams by sender.
     ports: HashMap<(ModelKey, u16), usize>,
     senders: HashMap<(ModelKey, u16), Vec<usize>>,
-    /// Models that note their pieces.
-    noting: Vec<ModelKey>,
+    /// Models that note their pieces, and of each the ports that are read, with their places.
+    noting: Vec<(ModelKey, Vec<(u16, usize)>)>,
     rate: f64,
     state: State,
     /// Room for the outputs of one interval.
     parts: Parts,
-}
-
-/// Of a signal: the ports of its atoms, in order, the ticks at which it is cut, and its reductions.
-struct Reads {
-    ports: Vec<usize>,
-    cuts: Vec<i64>,
-    reductions: Vec<usize>,
-    /// The cut before the present interval and the one behind it, and the reductions whose windows have it. They are
-    /// looked up at cuts only: there are far more intervals.
-    span: Option<(Moment, Option<Moment>)>,
-    looking: Vec<usize>,
 }
 
 impl Evaluation {
@@ -87,35 +88,44 @@ impl Evaluation {
         }
         let rate = sim.resolution().ticks_per_second() as f64;
         let signals: Vec<Compiled> = results.signals.iter().map(Compiled::new).collect();
-        let reads = (0..signals.len()).map(|s| Reads::new(results, s)).collect();
+        let (folded, fold_of) = folds(&results.reductions);
+        let walks = Walk::all(results, &folded);
         let state = State {
             noted: vec![false; keys.len()],
             queues: vec![Queue::default(); keys.len()],
             cursors: Vec::new(),
+            histories: vec![History::default(); signals.len()],
             folds: Vec::new(),
             earlier: results.streams.iter().map(|s| vec![None; base(s).0]).collect(),
         };
         let results = results.clone();
         let (noting, parts) = (Vec::new(), Vec::new());
-        let mut this =
-            Self { results, signals, reads, keys, ports, senders, noting, rate, state, parts };
+        let mut this = Self {
+            results,
+            signals,
+            walks,
+            folded,
+            fold_of,
+            keys,
+            ports,
+            senders,
+            noting,
+            rate,
+            state,
+            parts,
+        };
         this.blank();
         Ok(Some(this))
     }
 
     fn blank(&mut self) {
-        let cursor = |reads: &Reads| Cursor {
-            at: Moment::at(0),
-            places: vec![0; reads.ports.len()],
-            seen: Vec::new(),
-            cuts: Cuts::default(),
-        };
-        self.state.cursors = self.reads.iter().map(cursor).collect();
-        let fold = |r: &super::Reduction| match r.of {
+        let cursor = |walk: &Walk| Cursor { at: Moment::at(0), places: vec![0; walk.ports.len()] };
+        self.state.cursors = self.walks.iter().map(cursor).collect();
+        let fold = |r: &Reduction| match r.of {
             Of::Signal(s) => Fold::signal(r.how, self.signals[s].is_truth(), self.rate),
             Of::Stream(_) => Fold::stream(r.how, r.batches, self.rate),
         };
-        self.state.folds = self.results.reductions.iter().map(fold).collect();
+        self.state.folds = self.folded.iter().map(fold).collect();
     }
 
     /// Asks units for notes of all that results follow, before the run begins. Values at the end are asked for there.
@@ -138,10 +148,14 @@ impl Evaluation {
 
     /// Finds the models that note, each once, in the order of the results.
     fn gather(&mut self) {
-        let mut known = HashSet::new();
-        let noting = self.keys.iter().zip(&self.state.noted).filter(|(_, noted)| **noted);
-        let once = noting.filter(|((key, _), _)| known.insert(*key));
-        self.noting = once.map(|((key, _), _)| *key).collect();
+        self.noting.clear();
+        let all = self.keys.iter().zip(&self.state.noted).enumerate();
+        for (k, ((key, port), _)) in all.filter(|(_, (_, noted))| **noted) {
+            match self.noting.iter_mut().find(|(known, _)| known == key) {
+                Some((_, ports)) => ports.push((*port, k)),
+                None => self.noting.push((*key, vec![(*port, k)])),
+            }
+        }
     }
 
     /// The part of it that a checkpoint holds.
@@ -197,7 +211,7 @@ impl Evaluation {
             let Some(before) = earlier.replace(tick) else { return };
             value = Some((tick - before) as f64 / self.rate);
         }
-        for (r, fold) in self.results.reductions.iter().zip(&mut self.state.folds) {
+        for (r, fold) in self.folded.iter().zip(&mut self.state.folds) {
             if r.of == Of::Stream(stream) && (r.window[0]..=r.window[1]).contains(&tick) {
                 fold.event(tick, value);
             }
@@ -206,34 +220,34 @@ impl Evaluation {
 
     /// Works through all that is final when all cycles up to tick `now` ran; at the `end` of the run, all.
     pub(crate) fn advance(&mut self, sim: &mut Simulation<Value>, now: i64, end: bool) {
-        for &key in &self.noting {
-            let notes = sim.take_notes(key, end.then_some(now));
+        for (key, ports) in &self.noting {
+            let notes = sim.take_notes(*key, end.then_some(now));
             let pieces = notes.and_then(|notes| notes.downcast::<Vec<Piece>>().ok());
             for piece in pieces.into_iter().flat_map(|pieces| *pieces) {
-                if let Some(&k) = self.ports.get(&(key, piece.port)) {
+                if let Some(&(_, k)) = ports.iter().find(|(port, _)| *port == piece.port) {
                     self.state.queues[k].note(piece);
                 }
             }
         }
-        for s in 0..self.signals.len() {
-            while self.one(s, now, end) {}
+        for w in 0..self.walks.len() {
+            while self.one(w, now, end) {}
         }
         self.forget();
     }
 
     /// Takes the notes of models, and forgets them: another process works through its own.
     pub(crate) fn drop_notes(&self, sim: &mut Simulation<Value>) {
-        self.noting.iter().for_each(|&key| drop(sim.take_notes(key, None)));
+        self.noting.iter().for_each(|(key, _)| drop(sim.take_notes(*key, None)));
     }
 
-    /// Works through one interval of a signal, if it is known.
-    fn one(&mut self, s: usize, now: i64, end: bool) -> bool {
-        let Cursor { at, places, .. } = &mut self.state.cursors[s];
+    /// Works through one interval of the signals of a walk, if it is known.
+    fn one(&mut self, w: usize, now: i64, end: bool) -> bool {
+        let (walk, Cursor { at, places }) = (&self.walks[w], &mut self.state.cursors[w]);
         let heard = Moment::at(now);
         // A formula without outputs is known throughout.
         let mut known = heard;
-        let mut next = self.reads[s].next_cut(*at);
-        for (place, &port) in places.iter_mut().zip(&self.reads[s].ports) {
+        let mut next = walk.next_cut(*at);
+        for (place, &port) in places.iter_mut().zip(&walk.ports) {
             let queue = &self.state.queues[port];
             let Some(stretch) = queue.seek(place, *at) else { return false };
             if stretch.from > *at {
@@ -256,92 +270,75 @@ impl Evaluation {
             _ => return false,
         };
         // Whether an event ends the interval shows at the tick that follows.
-        if to <= *at || self.signals[s].is_truth() && !end && known < tick_of(to) {
+        if to <= *at || walk.has_truth && !end && known < tick_of(to) {
             return false;
         }
         let from = std::mem::replace(at, to);
-        self.interval(s, from, to);
+        self.interval(w, from, to);
         true
     }
 
-    fn interval(&mut self, s: usize, from: Moment, to: Moment) {
+    fn interval(&mut self, w: usize, from: Moment, to: Moment) {
         let seconds = to.since(from, self.rate);
-        let time = from.seconds(self.rate);
-        let ports = &self.reads[s].ports;
-        self.parts.resize(ports.len(), Vec::new());
-        if ports.iter().any(|&port| self.state.queues[port].coarse) {
-            self.state.cursors[s].cuts.give_up();
-        }
-        let places = &self.state.cursors[s].places;
-        for ((part, &port), &place) in self.parts.iter_mut().zip(ports).zip(places) {
-            if let Some(stretch) = self.state.queues[port].get(place) {
-                stretch.part(from, seconds, self.rate, part);
+        let Self { walks, signals, parts, rate, .. } = self;
+        let (walk, rate) = (&mut walks[w], *rate);
+        let State { cursors, histories, folds, queues, .. } = &mut self.state;
+        let places = &cursors[w].places;
+        let stretches = || walk.ports.iter().zip(places).map(|(&port, &at)| (&queues[port], at));
+        parts.resize(walk.ports.len(), Vec::new());
+        for (part, (queue, place)) in parts.iter_mut().zip(stretches()) {
+            if let Some(stretch) = queue.get(place) {
+                stretch.part(from, seconds, rate, part);
             }
         }
-        if self.reads[s].look(&self.results, from) {
-            self.instants(s, from);
+        if stretches().any(|(queue, _)| queue.coarse) {
+            walk.tracks.iter().for_each(|track| histories[track.signal].cuts.give_up());
         }
-        // The history of a condition before a window tells what is rounding in it.
-        if self.reads[s].looking.is_empty() && !self.signals[s].is_truth() {
-            return;
-        }
-        let rate = self.rate;
+        let event = walk.has_truth && stretches().any(|(q, place)| q.is_ended(place, tick_of(to)));
+        let looks = walk.look(&self.folded, from);
         let place = |share: f64| match share {
             0.0 => from,
             1.0 => to,
             _ => Moment::after(from.tick, from.part + share * seconds, rate),
         };
-        let (signal, looking) = (&mut self.signals[s], &self.reads[s].looking);
-        let State { cursors, folds, queues, .. } = &mut self.state;
-        let Cursor { seen, cuts, places, .. } = &mut cursors[s];
-        if signal.is_truth() {
-            // R14, with as much again for rounding.
-            let early = 1.0 / (512.0 * rate);
-            let ports = self.reads[s].ports.iter().zip(&*places);
-            let mut all = ports.map(|(&port, &place)| queues[port].is_ended(place, tick_of(to)));
-            let event = all.any(|ended| ended);
-            let mut take = |a, b, holds| {
-                let (from, to) = (place(a), place(b));
-                looking.iter().for_each(|&r| folds[r].truth(from, to.since(from, rate), holds));
-            };
-            let interval = ((time, seconds), early, event);
-            signal.truth(interval, &self.parts, (seen, cuts), &mut take);
-            return;
-        }
-        signal.number((time, seconds), &self.parts, cuts, &mut |a, b, c| {
-            let from = place(a);
-            let interval = Interval { from, seconds: (b - a) * seconds, c };
-            for &r in looking {
-                match self.results.reductions[r].how {
-                    How::Initial | How::At(_) if a == 0.0 => folds[r].once(c[0]),
-                    _ => folds[r].piece(interval),
-                }
+        let interval = (from.seconds(rate), seconds);
+        for track in &walk.tracks {
+            let signal = &mut signals[track.signal];
+            let History { seen, cuts } = &mut histories[track.signal];
+            if looks {
+                let ends = track.folds.iter().filter(|&&f| self.folded[f].ends_at(from));
+                instants(ends, (from, interval.0), (signal, seen, parts), folds);
             }
-        });
-    }
-
-    /// The last instant of windows that end where an interval begins.
-    fn instants(&mut self, s: usize, from: Moment) {
-        let all = &self.results.reductions;
-        let ends = |&&r: &&usize| {
-            let [begin, end] = all[r].window;
-            begin < end && Moment::at(end) == from
-        };
-        let mut x = None;
-        for &r in self.reads[s].reductions.iter().filter(ends) {
-            let (time, parts) = (from.seconds(self.rate), &self.parts);
-            let port = |k: usize| parts[k].first().copied().unwrap_or(0.0);
-            let seen = &self.state.cursors[s].seen;
-            let last = || self.signals[s].last(time, seen, port);
-            self.state.folds[r].instant(from, *x.get_or_insert_with(last));
+            let looking = &track.looking;
+            if signal.is_truth() {
+                // The history of a condition before a window tells what is rounding in it. A tick is early by no more
+                // than R14 says, with as much again for rounding.
+                let early = 1.0 / (512.0 * rate);
+                let mut take = |a, b, holds| {
+                    let (from, to) = (place(a), place(b));
+                    looking.iter().for_each(|&f| folds[f].truth(from, to.since(from, rate), holds));
+                };
+                let bands = event.then_some(&walk.bands[..]);
+                signal.truth((interval, early, bands), parts, (seen, cuts), &mut take);
+            } else if !looking.is_empty() {
+                signal.number(interval, parts, cuts, &mut |a, b, c| {
+                    let interval = Interval { from: place(a), seconds: (b - a) * seconds, c };
+                    for &f in looking {
+                        match self.folded[f].how {
+                            How::Initial | How::At(_) if a == 0.0 => folds[f].once(c[0]),
+                            _ => folds[f].piece(interval),
+                        }
+                    }
+                });
+            }
         }
     }
 
     /// Drops pieces that all signals have worked through.
     fn forget(&mut self) {
         let mut least = vec![u64::MAX; self.state.queues.len()];
-        for (reads, cursor) in self.reads.iter().zip(&self.state.cursors) {
-            for (&port, &place) in reads.ports.iter().zip(&cursor.places) {
+        for (walk, cursor) in self.walks.iter().zip(&self.state.cursors) {
+            for (&port, &place) in walk.ports.iter().zip(&cursor.places) {
                 least[port] = least[port].min(place);
             }
         }
@@ -358,10 +355,10 @@ impl Evaluation {
     ) -> (Vec<Line>, Vec<String>) {
         self.advance(sim, end, true);
         self.last_values(sim, end);
-        let number = |(r, fold): (&super::Reduction, &Fold)| {
-            fold.number(r.how, [r.window[0].min(end), r.window[1].min(end)])
+        let number = |(r, &f): (&Reduction, &usize)| {
+            self.state.folds[f].number(r.how, [r.window[0].min(end), r.window[1].min(end)])
         };
-        let all = self.results.reductions.iter().zip(&self.state.folds);
+        let all = self.results.reductions.iter().zip(&self.fold_of);
         let mut values: Vec<Result<Option<f64>, NotFinite>> = all.map(number).collect();
         let reductions = values.len();
         values.resize(reductions + self.results.named.len(), Ok(None));
@@ -382,7 +379,7 @@ impl Evaluation {
         }
         let lines = self.results.named.iter().zip(&values[reductions..]).map(|(named, value)| {
             let value = value.unwrap_or(None);
-            let interval = named.batches.and_then(|r| self.state.folds[r].interval());
+            let interval = named.batches.and_then(|r| self.fold(r).interval());
             let outcome = match (named.batches, interval) {
                 (None, _) if !named.sampled => Outcome::Number(value),
                 (_, bounds) => {
@@ -395,9 +392,14 @@ impl Evaluation {
         (lines.collect(), remarks)
     }
 
+    /// The fold of a reduction.
+    fn fold(&self, reduction: usize) -> &Fold {
+        &self.state.folds[self.fold_of[reduction]]
+    }
+
     /// A remark on signals that change too fast for their pieces.
     fn too_fast(&self, named: &super::Named) -> Option<String> {
-        let coarse = |of| matches!(of, Of::Signal(s) if self.state.cursors[s].cuts.is_coarse());
+        let coarse = |of| matches!(of, Of::Signal(s) if self.state.histories[s].cuts.is_coarse());
         let places = named.formula.vars().into_iter().map(|var| var.0 as usize);
         let mut all = places.filter_map(|k| self.results.reductions.get(k));
         all.any(|r| r.how != How::Final && coarse(r.of)).then(|| {
@@ -414,7 +416,7 @@ impl Evaluation {
         let places = named.formula.vars().into_iter().map(|var| var.0 as usize);
         let of_values = |k: usize| {
             let how = self.results.reductions.get(k).filter(|r| r.how.takes_values());
-            how.map(|_| self.state.folds[k].without_number())
+            how.map(|_| self.fold(k).without_number())
         };
         let (without, all) = places.filter_map(of_values).find(|(without, _)| *without > 0)?;
         Some(format!(
@@ -425,36 +427,72 @@ impl Evaluation {
 
     /// Values at the end, when all cycles of its tick ran.
     fn last_values(&mut self, sim: &Simulation<Value>, end: i64) {
-        for (r, fold) in self.results.reductions.iter().zip(&mut self.state.folds) {
-            let Of::Signal(s) = r.of else { continue };
-            let window = r.window[0] < end && end <= r.window[1];
-            // A run that an event ends has its last value in windows that it does not fill.
-            let present = match r.how {
-                How::Final => true,
-                How::At(tick) => tick == end || window && tick == r.window[1],
-                _ => false,
-            };
-            if !present && !window {
-                continue;
-            }
-            let ports = &self.reads[s].ports;
-            let current = |port: usize| {
-                let (key, number) = self.keys[port];
-                let probed = sim.probe(key, number, end);
-                probed
-                    .and_then(|v| v.as_real())
-                    .or_else(|| self.state.queues[port].last(end, self.rate))
-            };
-            let all: Option<Vec<f64>> = ports.iter().map(|&port| current(port)).collect();
-            let Some(all) = all else { continue };
-            let time = end as f64 / self.rate;
-            if !present {
-                let seen = &self.state.cursors[s].seen;
-                fold.instant(Moment::at(end), self.signals[s].last(time, seen, |k| all[k]));
-            } else {
-                fold.once(self.signals[s].value(time, |k| all[k]));
+        let Self { walks, signals, folded, keys, rate, state, .. } = self;
+        let State { histories, queues, folds, .. } = state;
+        let current = |port: &usize| {
+            let (key, number) = keys[*port];
+            let probed = sim.probe(key, number, end).and_then(|v| v.as_real());
+            probed.or_else(|| queues[*port].last(end, *rate))
+        };
+        let time = end as f64 / *rate;
+        for walk in walks {
+            let mut all = None;
+            for Track { signal, folds: of_signal, .. } in &walk.tracks {
+                for &f in of_signal {
+                    let r = &folded[f];
+                    let window = r.window[0] < end && end <= r.window[1];
+                    // A run that an event ends has its last value in windows that it does not fill.
+                    let present = match r.how {
+                        How::Final => true,
+                        How::At(tick) => tick == end || window && tick == r.window[1],
+                        _ => false,
+                    };
+                    if !present && !window {
+                        continue;
+                    }
+                    let values = || walk.ports.iter().map(current).collect::<Option<Vec<f64>>>();
+                    let Some(all) = all.get_or_insert_with(values) else { break };
+                    let (compiled, seen) = (&mut signals[*signal], &histories[*signal].seen);
+                    if present {
+                        folds[f].once(compiled.value(time, |k| all[k]));
+                    } else {
+                        let last = compiled.last(time, seen, |k| all[k]);
+                        folds[f].instant(Moment::at(end), last);
+                    }
+                }
             }
         }
+    }
+}
+
+/// The reductions that need a fold of their own, and the place among them of the fold of each.
+fn folds(reductions: &[Reduction]) -> (Vec<Reduction>, Vec<usize>) {
+    let mut folded: Vec<Reduction> = Vec::new();
+    let place = |r: &Reduction| {
+        let own = match r.of {
+            Of::Signal(_) => Reduction { how: r.how.folded(), ..r.clone() },
+            Of::Stream(_) => r.clone(),
+        };
+        folded.iter().position(|known| *known == own).unwrap_or_else(|| {
+            folded.push(own);
+            folded.len() - 1
+        })
+    };
+    let places = reductions.iter().map(place).collect();
+    (folded, places)
+}
+
+/// Gives folds the value at an instant: the last one of their windows, at which an interval begins.
+fn instants<'a>(
+    of: impl Iterator<Item = &'a usize>,
+    (at, time): (Moment, f64),
+    (signal, seen, parts): (&mut Compiled, &[Seen], &Parts),
+    folds: &mut [Fold],
+) {
+    let port = |k: usize| parts[k].first().copied().unwrap_or(0.0);
+    let mut x = None;
+    for &f in of {
+        folds[f].instant(at, *x.get_or_insert_with(|| signal.last(time, seen, port)));
     }
 }
 
@@ -494,64 +532,5 @@ fn base(stream: &Stream) -> (usize, Option<&[usize]>) {
         }
         Stream::Sent(senders) => (0, Some(senders)),
         Stream::Events { .. } => (0, None),
-    }
-}
-
-impl Reads {
-    fn new(results: &Results, s: usize) -> Self {
-        let (mut ports, mut cuts, mut reductions) = (Vec::new(), Vec::new(), Vec::new());
-        for atom in &results.signals[s].atoms {
-            match atom {
-                Atom::Time => {}
-                Atom::Port(p) => ports.push(*p),
-                Atom::Many(_, all) => ports.extend(all),
-            }
-        }
-        for (k, r) in results.reductions.iter().enumerate().filter(|(_, r)| r.of == Of::Signal(s)) {
-            reductions.push(k);
-            cuts.extend(r.window);
-            if let How::At(tick) = r.how {
-                cuts.push(tick);
-            }
-        }
-        cuts.sort_unstable();
-        cuts.dedup();
-        Self { ports, cuts, reductions, span: None, looking: Vec::new() }
-    }
-
-    /// The span of cuts, if it is the one around an instant.
-    fn around(&self, at: Moment) -> Option<(Moment, Option<Moment>)> {
-        self.span.filter(|(begin, end)| *begin < at && end.is_none_or(|end| at < end))
-    }
-
-    /// The cut behind an instant.
-    fn next_cut(&self, at: Moment) -> Option<Moment> {
-        if let Some((_, end)) = self.around(at) {
-            return end;
-        }
-        self.cuts.iter().map(|&cut| Moment::at(cut)).find(|cut| *cut > at)
-    }
-
-    /// Looks up which reductions an interval counts for that begins here, and tells whether a cut may lie here.
-    fn look(&mut self, results: &Results, from: Moment) -> bool {
-        if self.around(from).is_some() {
-            return false;
-        }
-        let all = &results.reductions;
-        let end = self.next_cut(from);
-        let looks = |&&r: &&usize| {
-            let [begin, window] = all[r].window.map(Moment::at);
-            match all[r].how {
-                How::Final => false,
-                How::At(tick) => Moment::at(tick) == from,
-                _ => begin <= from && end.is_some_and(|end| end <= window),
-            }
-        };
-        self.looking.clear();
-        self.looking.extend(self.reductions.iter().filter(looks));
-        // The value at an instant is that of the interval which begins there, and of no later one.
-        let once = self.looking.iter().any(|&r| matches!(all[r].how, How::At(_)));
-        self.span = (!once).then_some((from, end));
-        true
     }
 }

@@ -45,7 +45,6 @@ enum Kind {
     Extreme {
         sign: f64,
         best: Option<(f64, Moment)>,
-        place: bool,
     },
     /// Integral, seconds, integral of the square if somebody asks for it; values are taken from the first one.
     Moments {
@@ -105,13 +104,11 @@ impl Values {
 
 impl Fold {
     pub(super) fn signal(how: How, truth: bool, rate: f64) -> Self {
-        let extreme = |sign, place| Kind::Extreme { sign, best: None, place };
+        let extreme = |sign| Kind::Extreme { sign, best: None };
         let zero = Sum::default();
         let how = match how {
-            How::Min => extreme(-1.0, false),
-            How::Max => extreme(1.0, false),
-            How::TimeOfMin => extreme(-1.0, true),
-            How::TimeOfMax => extreme(1.0, true),
+            How::Min | How::TimeOfMin => extreme(-1.0),
+            How::Max | How::TimeOfMax => extreme(1.0),
             How::Percentile(_) => Kind::Shares(Vec::new()),
             How::Initial | How::Final | How::At(_) => Kind::Once(None),
             _ if truth => {
@@ -147,7 +144,7 @@ impl Fold {
     pub(super) fn piece(&mut self, i: Interval<'_>) {
         self.broken |= i.c.iter().any(|c| !c.is_finite());
         match &mut self.how {
-            Kind::Extreme { sign, best, .. } => extreme(i, *sign, best, self.rate),
+            Kind::Extreme { sign, best } => extreme(i, *sign, best, self.rate),
             Kind::Moments { shift, integral, seconds, square } => {
                 let shift = *shift.get_or_insert(i.c[0]);
                 let (first, rest) = (i.c[0] - shift, &i.c[1..]);
@@ -223,9 +220,10 @@ impl Fold {
         let at = |m: &Moment| m.seconds(self.rate);
         match &self.how {
             Kind::Once(value) => *value,
-            Kind::Extreme { sign, best, place } => {
-                best.as_ref().map(|(x, m)| if *place { at(m) } else { sign * x })
-            }
+            Kind::Extreme { sign, best } => best.as_ref().map(|(x, m)| match how {
+                How::TimeOfMin | How::TimeOfMax => at(m),
+                _ => sign * x,
+            }),
             Kind::Moments { shift, integral, seconds, square } => {
                 let (t, x0) = (seconds.value(), shift.unwrap_or(0.0));
                 let (one, two) = (integral.value(), square.map_or(f64::NAN, Sum::value));

@@ -11,6 +11,7 @@ mod fold;
 mod queue;
 mod side;
 mod signal;
+mod walk;
 
 use serde::Serialize;
 use superdense_models::maths::expr::{Condition, Expr};
@@ -33,10 +34,13 @@ pub struct Results {
     pub signals: Vec<Signal>,
     /// Sequences of events.
     pub streams: Vec<Stream>,
-    /// Outputs that signals read, and whether their units guess what they are between messages.
+    /// Outputs that signals read, whether their units guess what they are between messages, and how far off units that
+    /// hear them may know them.
     pub ports: Vec<Output>,
     /// See [`ports`](Self::ports).
     pub sampled: Vec<bool>,
+    /// See [`ports`](Self::ports).
+    pub bands: Vec<f64>,
     /// Outputs whose messages streams are made of.
     pub senders: Vec<Output>,
 }
@@ -49,11 +53,8 @@ impl Results {
         let atoms = (0..self.signals.len()).filter(move |&s| follows(s));
         let mut all: Vec<usize> = atoms
             .flat_map(|s| self.signals[s].atoms.iter())
-            .flat_map(|atom| match atom {
-                Atom::Time => Vec::new(),
-                Atom::Port(port) => vec![*port],
-                Atom::Many(_, ports) => ports.clone(),
-            })
+            .flat_map(Atom::ports)
+            .copied()
             .collect();
         all.sort_unstable();
         all.dedup();
@@ -87,6 +88,14 @@ pub struct Reduction {
     pub window: [i64; 2],
     /// Whether it keeps batch means, too.
     pub batches: bool,
+}
+
+impl Reduction {
+    /// Whether its window, which is no instant, ends here.
+    fn ends_at(&self, at: superdense_models::signal::piece::Moment) -> bool {
+        let [begin, end] = self.window;
+        begin < end && at.part == 0.0 && at.tick == end
+    }
 }
 
 /// The operand of a reduction: its place in its list.
@@ -127,6 +136,19 @@ impl How {
     pub(crate) fn takes_values(self) -> bool {
         !matches!(self, Self::Count | Self::First | Self::Last | Self::Rate)
     }
+
+    /// The reduction of a signal whose fold knows this number, too.
+    fn folded(self) -> Self {
+        match self {
+            Self::TimeOfMin => Self::Min,
+            Self::TimeOfMax => Self::Max,
+            Self::Integral => Self::Mean,
+            Self::Rms => Self::Std,
+            Self::First | Self::Last | Self::Count => Self::Duration,
+            Self::Percentile(_) => Self::Percentile(0.0),
+            other => other,
+        }
+    }
 }
 
 /// A formula over outputs.
@@ -156,6 +178,17 @@ pub enum Atom {
     Port(usize),
     /// Many outputs as one number, at each instant.
     Many(Gather, Vec<usize>),
+}
+
+impl Atom {
+    /// The outputs that it reads.
+    pub(crate) fn ports(&self) -> &[usize] {
+        match self {
+            Self::Time => &[],
+            Self::Port(port) => std::slice::from_ref(port),
+            Self::Many(_, all) => all,
+        }
+    }
 }
 
 /// How many values become one.

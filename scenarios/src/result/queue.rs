@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use superdense_models::{
     maths::poly,
     signal::{
-        piece::{Moment, Piece},
+        piece::{Coefficients, Moment, Piece},
         value::{Segment, Value},
     },
 };
@@ -17,7 +17,7 @@ pub(super) struct Stretch {
     /// A transition of its unit ended it.
     event: bool,
     /// Coefficients in seconds since `from`, or, of a noted piece, in shares of its length.
-    coefficients: Vec<f64>,
+    coefficients: Coefficients,
     noted: bool,
 }
 
@@ -29,8 +29,8 @@ impl Stretch {
 
     fn sent(tick: i64, value: &Value) -> Option<Self> {
         let coefficients = match value {
-            Value::Segment(segment) => Segment::coefficients(segment).to_vec(),
-            other => vec![other.as_real()?],
+            Value::Segment(segment) => Segment::coefficients(segment).into(),
+            other => Coefficients::from_slice(&[other.as_real()?]),
         };
         Some(Self { from: Moment::at(tick), to: None, event: true, coefficients, noted: false })
     }
@@ -167,7 +167,7 @@ mod tests {
             assert!((poly::eval(&out, theta) - wanted).abs() < 1e-12);
         }
         let (from, to) = (Moment::at(1000), Moment::at(3000));
-        let coefficients = vec![1.0, 4.0, 12.0];
+        let coefficients = Coefficients::from_slice(&[1.0, 4.0, 12.0]);
         let piece = Piece { port: 0, from, to, coefficients, coarse: false, event: false };
         let noted = Stretch::noted(piece);
         noted.part(from, 2.0, rate, &mut out);

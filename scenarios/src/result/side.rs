@@ -35,6 +35,8 @@ pub(super) struct Seen {
     pace: f64,
     /// How far it went there within a tick, by which an event may come late.
     late: f64,
+    /// How far off the unit that ended it there may have known it.
+    band: f64,
     /// Whether it is on its threshold for the instant at which the last piece began.
     turned: bool,
 }
@@ -69,12 +71,12 @@ impl Seen {
 
     /// Takes the next piece, a polynomial from 0 to 1, and gives its sign if it has but one and that shows at once;
     /// else [`sides`](Self::sides) tells. `early` is the part of this piece by which a tick may precede the event that
-    /// it stands for; `event` is whether one ends it; `rounding` is that of the values in it, where it is near its
-    /// threshold.
+    /// it stands for; `band` is given where one ends it: how far off the unit that brings it about may know the
+    /// difference. `rounding` is that of the values in it, where it is near its threshold.
     pub(super) fn side(
         &mut self,
         c: &[f64],
-        (early, event): (f64, bool),
+        (early, band): (f64, Option<f64>),
         rounding: Option<f64>,
     ) -> Option<f64> {
         let rest: f64 = c[1..].iter().map(|c| c.abs()).sum();
@@ -107,8 +109,9 @@ impl Seen {
             self.sign = if c[0] == 0.0 { 0.0 } else { c[0].signum() };
         }
         self.end = c.iter().sum();
+        self.band = band.unwrap_or(0.0);
         if !level && !stops {
-            let slope = if event { slope } else { 0.0 };
+            let slope = if band.is_some() { slope } else { 0.0 };
             // Before the piece it may have gone elsewhere.
             self.pace = slope * early.min(1.0);
             self.late = slope.abs() * (LATE * early).min(1.0);
@@ -118,7 +121,7 @@ impl Seen {
 
     /// Whether it has come to its threshold where an event has ended the last piece.
     pub(super) fn has_arrived(&self) -> bool {
-        self.sign * self.pace < 0.0 && self.end.abs() <= self.rounding()
+        self.sign * self.pace < 0.0 && self.end.abs() <= self.rounding().max(self.band)
     }
 
     /// Whether it had come to its threshold, and goes back from there, or is put somewhere else.

@@ -32,6 +32,8 @@ pub(super) struct Compiled {
     signs: Vec<f64>,
     /// Roundings of the differences near their thresholds; empty where there are none.
     near: Vec<f64>,
+    /// How far off units may know the differences by which they end an interval; empty where none does.
+    bands: Vec<f64>,
 }
 
 impl Compiled {
@@ -44,7 +46,15 @@ impl Compiled {
         };
         let rows = vec![Vec::new(); exprs.len()];
         let formulas = Formulas::new(&signal.atoms, exprs);
-        Self { formulas, condition, rows, known: Vec::new(), signs: Vec::new(), near: Vec::new() }
+        Self {
+            formulas,
+            condition,
+            rows,
+            known: Vec::new(),
+            signs: Vec::new(),
+            near: Vec::new(),
+            bands: Vec::new(),
+        }
     }
 
     pub(super) fn is_truth(&self) -> bool {
@@ -89,16 +99,17 @@ impl Compiled {
     }
 
     /// The truth on an interval: calls `take(from, to, holds)` for parts of it. Per comparison `seen` and `cuts` go on
-    /// from interval to interval. A tick may precede the event that it stands for by `early` seconds; `event` is whether
-    /// one ends the interval, or comes at the next tick.
+    /// from interval to interval. A tick may precede the event that it stands for by `early` seconds. `ends` is given where
+    /// an event ends the interval, or comes at the next tick: how far off the unit that brings it about may know each
+    /// output.
     pub(super) fn truth(
         &mut self,
-        (interval, early, event): ((f64, f64), f64, bool),
+        (interval, early, ends): ((f64, f64), f64, Option<&[f64]>),
         parts: &Parts,
         (seen, cuts): (&mut Vec<Seen>, &mut Cuts),
         take: &mut dyn FnMut(f64, f64, bool),
     ) {
-        let Self { formulas, condition, rows, known, signs, near } = self;
+        let Self { formulas, condition, rows, known, signs, near, bands } = self;
         let Some(condition) = condition else { return };
         seen.resize(rows.len(), Seen::default());
         near.clear();
@@ -107,6 +118,13 @@ impl Compiled {
             let size = |port: usize| parts[port].iter().map(|c| c.abs()).sum::<f64>();
             formulas.evaluate(interval.0, |port| parts[port][0]);
             formulas.roundings(interval.0, |port| ROUNDING * size(port), near);
+        }
+        bands.clear();
+        if let Some(of) = ends {
+            let end = interval.0 + interval.1;
+            bands.resize(formulas.out.len(), 0.0);
+            formulas.evaluate(end, |port| poly::eval(&parts[port], 1.0));
+            formulas.roundings(end, |port| of[port], bands);
         }
         let Some(last) = rows.len().checked_sub(1) else {
             // A condition of constants has no comparison left.
@@ -123,7 +141,8 @@ impl Compiled {
             known.clear();
             known.extend(all.map(|(k, (c, seen))| {
                 let rounding = near.get(k).copied().filter(|_| seen.is_near());
-                seen.side(c, (early / (b - a), event && b == 1.0), rounding)
+                let band = bands.get(k).copied().filter(|_| b == 1.0);
+                seen.side(c, (early / (b - a), band), rounding)
             }));
             signs.clear();
             signs.extend(known.iter().flatten());
@@ -134,7 +153,7 @@ impl Compiled {
             let all = rows.iter().zip(&mut *seen).zip(&*known);
             let sides = all.map(|((c, seen), sign)| match sign {
                 Some(sign) => vec![Side { to: 1.0, sign: *sign }],
-                None => seen.sides(c, early / (b - a), event && b == 1.0),
+                None => seen.sides(c, early / (b - a), ends.is_some() && b == 1.0),
             });
             part(condition, &sides.collect::<Vec<_>>(), &mut |from, to, holds| {
                 take(a + from * (b - a), a + to * (b - a), holds);

@@ -377,3 +377,29 @@ fn turned_back_at_the_last_instant() {
         }
     }
 }
+
+/// A unit that switches hears signals to within their `exchange_tolerance`. A condition at its threshold holds there:
+/// a room of 15 degrees is heated to 21, cooled to 19, and so on.
+#[test]
+fn thresholds_at_which_another_unit_switches() {
+    for method in ["rk45", "rk23", "taylor", "rodas", "closed", "qss3"] {
+        let room = format!(
+            "stop = '2 h'\nsample = 'none'\n\
+             connections = ['room.T -> switch.u', 'switch.y -> heater.u', 'heater.y -> room.heat']\n\
+             [unit.room]\nkind = 'equations'\nmethod = '{method}'\nevent_inputs = ['heat']\nstates = {{ T = 15.0 }}\n\
+             discrete = {{ heating = 0 }}\nderivatives = {{ T = '(5 - T)/3000 + 0.01*heating' }}\noutputs = {{ T = 'T' }}\n\
+             [[unit.room.on]]\ninput = 'heat'\nreset = {{ heating = 'value' }}\n\
+             [unit.switch]\nkind = 'hysteresis'\nlow = 19\nhigh = 21\nannounce = true\n\
+             [unit.heater]\nkind = 'scaler'\ngain = -1.0\noffset = 1.0"
+        );
+        let begun = 3000.0 * (20.0f64 / 14.0).ln();
+        let counts = [
+            ("count(room.T >= 21)", 8.0),
+            ("count(room.T <= 19)", 9.0),
+            ("count(room.T > 21.001)", 0.0),
+        ];
+        compare(&room, &counts, 0.0);
+        let off = if method == "qss3" { 0.3 } else { 0.01 };
+        compare(&room, &[("first(room.T >= 21)", begun)], off);
+    }
+}

@@ -62,7 +62,7 @@ impl ExchangeUnit {
         let known = (rounding, &mut *cuts);
         let mut take = |(low, high), k: usize, coefficients: &[f64]| {
             let (from, to) = (place(low), place(high));
-            let coefficients = coefficients.to_vec();
+            let coefficients = coefficients.into();
             let event = to == Moment::at(now);
             pieces.push(Piece { port: ports[k], from, to, coefficients, coarse: false, event });
         };

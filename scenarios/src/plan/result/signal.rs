@@ -309,6 +309,7 @@ impl Reader<'_> {
         }
         let port = place(&mut self.found.ports, port_of(record)?);
         self.found.sampled.resize(self.found.ports.len(), record.sampled);
+        self.found.bands.resize(self.found.ports.len(), record.band);
         Some(port)
     }
 }
