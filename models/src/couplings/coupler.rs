@@ -20,8 +20,10 @@ use superdense_kernel::{
 /// output with direct feed-through that answers to that is heard at the next exchange, or, where
 /// the coupler *settles*, at once: then values go round at this instant until none changes by more
 /// than a tolerance, which solves algebraic loops by fixed-point iteration, relaxed on request; a
-/// loop that does not converge is an error. The first exchange is as soon as all sources have been
-/// heard.
+/// loop that does not converge is an error.
+///
+/// The first exchange is as soon as all sources have been heard. Until then each one is told as it is first heard: a
+/// unit that computes its output from its inputs alone, such as a gain, has no value before it knows them.
 ///
 /// # Events
 /// A member that believes in a shared event, by what it was told, proposes it; when the others'
@@ -344,12 +346,29 @@ impl Coupler {
             self.refuted |= asked;
             urgent |= first || asked || (jumped && passed_on);
         }
+        if self.exchanges == 0 {
+            self.introduce();
+        }
         let due = urgent && self.lines.iter().all(Line::heard);
         // Else two rounds would overtake each other, and each would be relaxed by values of the other.
         let told_now = self.told.is_some_and(|[_, last]| last == micro);
         let waits = due && settling.is_some() && told_now;
         self.unsettled |= waits;
         due && !waits
+    }
+
+    /// Before the first exchange: tells the values of sources of which receivers have not been told yet.
+    #[cold]
+    fn introduce(&mut self) {
+        let (now, timer) = (self.timer.now(), self.timer);
+        if self.lines.iter().all(Line::heard) {
+            return;
+        }
+        for (port, line) in self.lines.iter_mut().enumerate() {
+            if line.is_new() && line.tell(&[line.value(now, &timer)], now, &timer).is_some() {
+                self.outbox.push(port as u16);
+            }
+        }
     }
 
     /// Whether what a signal does at this micro-step of the last exchange may be brought about by what was told: an

@@ -49,6 +49,10 @@ impl Line {
     pub fn heard(&self) -> bool {
         self.source.is_some()
     }
+    /// Whether the source has sent a first value, and receivers have not been told of it.
+    pub fn is_new(&self) -> bool {
+        self.source.is_some() && self.told.is_none()
+    }
     /// Whether the source sent nothing but numbers.
     pub fn is_finite(&self) -> bool {
         let finite = |h: &Held| h.segment().coefficients().iter().all(|c| c.is_finite());

@@ -157,12 +157,14 @@ impl Rehearsal {
         Ok(Self { trial, plan })
     }
 
-    /// The first exchange, as soon as all signals have been heard.
+    /// The first exchange, as soon as all signals have been heard. Until then each one is told as it is first heard.
     fn start(&mut self) -> Step<()> {
         let now = self.plan.timer.now();
         self.trial.run(now, false)?;
-        if !self.trial.now.lines.iter().all(Line::heard) {
-            return Ok(());
+        while !self.trial.now.lines.iter().all(Line::heard) {
+            let Some(told) = self.trial.introduce()? else { return Ok(()) };
+            self.plan.agenda.push_back(told);
+            self.trial.run(now, false)?;
         }
         self.plan.started = true;
         self.plan.planned = now;
@@ -494,10 +496,12 @@ impl Rehearsal {
     fn go_on(&mut self, outside: Inputs, fx: &mut Effects<Value>) {
         let now = self.plan.timer.now();
         let mut done = if outside.is_empty() { Ok(()) } else { self.interrupt(fx.now(), outside) };
-        if done.is_ok() && !self.plan.started && self.plan.members.iter().all(Option::is_some) {
+        let heard = self.plan.members.iter().all(Option::is_some);
+        if done.is_ok() && !self.plan.started {
             done = self.start();
         }
-        let due = self.plan.started && self.plan.agenda.is_empty() && now >= self.plan.planned;
+        let ready = self.plan.started && heard;
+        let due = ready && self.plan.agenda.is_empty() && now >= self.plan.planned;
         // Only when all has happened at this tick that did in the trial.
         let done = done.and_then(|()| {
             if due && fx.now().micro + 1 >= self.trial.micro() { self.step() } else { Ok(()) }

@@ -203,6 +203,16 @@ impl Trial {
         Ok(Told { at, micro, exchange, signals })
     }
 
+    /// Tells the first values of sources of which receivers have not been told yet, if there are any.
+    pub(super) fn introduce(&mut self) -> Step<Option<Told>> {
+        let Progress { timer, lines, .. } = &self.now;
+        let first = |(port, line): (u16, &Line)| {
+            line.is_new().then(|| (port, [line.value(timer.now(), timer), 0.0, 0.0, 0.0]))
+        };
+        let first: Vec<(u16, Cubic)> = (0..).zip(lines).filter_map(first).collect();
+        if first.is_empty() { Ok(None) } else { self.tell_some(first.into_iter()).map(Some) }
+    }
+
     /// Hands pieces of signals on at the present tick.
     pub(super) fn tell_pieces(
         &mut self,

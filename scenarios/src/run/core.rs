@@ -20,6 +20,7 @@ use crate::{
         table::Table,
         trajectory::Trajectory,
     },
+    plan::{UnitInfo, tree::dotted},
     result::evaluation::Evaluation,
 };
 #[cfg(feature = "federation")]
@@ -31,7 +32,10 @@ use std::{
 use superdense_kernel::{
     Ended, Options, Simulation, error::RunError, event_list::EventListKind, message::Digest,
 };
-use superdense_models::signal::{statistics::UnitStatistics, value::Value};
+use superdense_models::{
+    kinds::{PortKind, PortSpec},
+    signal::{statistics::UnitStatistics, value::Value},
+};
 
 /// Slices of a run, so that one without any event can be interrupted.
 const SLICES: i64 = 1000;
@@ -460,6 +464,28 @@ impl Run {
         told.take(NOTES).map(|(path, remark)| format!("{path}: {remark}")).collect()
     }
 
+    /// A note on blocks that have computed nothing, since they never heard a first value.
+    fn silent(&self, end: i64) -> Option<String> {
+        let signal = |p: &PortSpec| p.kind == PortKind::Signal;
+        let blocks = self.plan.units.iter().filter(|u| !u.continuous && !u.hidden);
+        let computes = |u: &&UnitInfo| u.ports.inputs.iter().any(signal);
+        let mut silent = blocks.filter(computes).filter_map(|u| {
+            let key = self.sim.find(&u.path)?;
+            let outputs = (0u16..).zip(&u.ports.outputs).filter(|(_, p)| signal(p));
+            let mut none = outputs.filter(|(port, _)| self.sim.probe(key, *port, end).is_none());
+            none.next().map(|(_, p)| format!("{}.{}", dotted(&u.path), p.name))
+        });
+        let first = silent.next()?;
+        let more = match silent.count() {
+            0 => String::new(),
+            n => format!(" (and outputs of {n} more blocks)"),
+        };
+        Some(format!(
+            "`{first}`{more} has had no value: such a block sends nothing before it has heard a first value at each of its \
+             inputs; where blocks wait for each other in a ring, put a `delay`, a `first-order` or an `integrator` into it"
+        ))
+    }
+
     /// Notes on units that counted what may make their results wrong.
     fn doubts(&self) -> Vec<String> {
         let units = || self.plan.units.iter().filter(|u| u.continuous).map(|u| &*u.path);
@@ -482,7 +508,8 @@ impl Run {
 
     /// The facts of the run, with its results.
     pub(super) fn summary(&mut self, (end, stopped): End) -> Summary {
-        let doubts = [self.last_remarks(), self.doubts()].concat();
+        let silent = self.silent(end).into_iter().collect();
+        let doubts = [self.last_remarks(), self.doubts(), silent].concat();
         let results = {
             let mut recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
             let Recorder { evaluation, memory, .. } = &mut *recorder;

@@ -2,6 +2,7 @@
 #[cfg(feature = "study")]
 mod asked;
 mod coarse;
+mod coupled_blocks;
 mod guide;
 mod jumps;
 mod language;
