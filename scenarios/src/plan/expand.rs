@@ -4,14 +4,20 @@ use super::{
     declare::{Declarations, GroupDecl, Of, PortDecl, UnitDecl},
     evaluate::Evaluator,
     joints, links,
-    parameters::{Scope, flatten},
+    parameters::{Number, Scope, flatten},
     session::{Session, did_you_mean},
     size,
     tree::{Body, Child, Group, GroupPort, Tree, Unit, dotted, join, member_name},
 };
-use crate::{diagnostics::Mistake, document::Table};
+use crate::{
+    diagnostics::Mistake,
+    document::{Item, Node, Table},
+};
 use std::{cmp::Reverse, collections::BTreeSet, rc::Rc, sync::Arc};
-use superdense_models::kinds::{Param, Params, PortKind, PortSpec, Ports, UnitKind};
+use superdense_models::{
+    kinds::{Param, Params, PortKind, PortSpec, Ports, UnitKind},
+    maths::quantity::Quantity,
+};
 
 /// Most units of a scenario.
 pub(super) const MAX_UNITS: usize = 500_000;
@@ -454,6 +460,7 @@ pub(super) fn scope_of(
     for (key, node) in given {
         if scope.has(&key.value) {
             let value = eval.number(&node, &format!("`{}`", key.value));
+            refuse_other_dimension(session, (&key.value, &scope), (&node, value));
             scope.give(&key.value, value);
         } else {
             let Of::Template(template) = &unit.of else { continue };
@@ -465,4 +472,21 @@ pub(super) fn scope_of(
     }
     scope.check(session);
     scope
+}
+
+/// Refuses a quantity for a parameter whose default is one of another dimension.
+fn refuse_other_dimension(
+    session: &Session,
+    (name, scope): (&str, &Scope),
+    (node, value): (&Node, Option<Number>),
+) {
+    let Item::Text(given) = &node.item else { return };
+    let Some(text) = scope.quantity(name) else { return };
+    let Some(given_dimension) = value.and_then(|v| v.dimension) else { return };
+    let Ok(Some(default)) = Quantity::parse(text) else { return };
+    if default.unit.dimension() != given_dimension {
+        let message = format!("`{name}` is given as \"{given}\", and the template has \"{text}\"");
+        let help = "give a quantity of this dimension, or a plain number in SI base units";
+        session.report(Mistake::new("unit-mismatch", &node.span, message).help(help));
+    }
 }

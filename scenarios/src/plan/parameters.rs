@@ -105,6 +105,14 @@ impl Scope {
         self.place(name).is_some()
     }
 
+    /// The text of a default that is a text, as quantities are.
+    pub(super) fn quantity(&self, name: &str) -> Option<&str> {
+        match &self.entries[self.place(name)?].node.item {
+            Item::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
     /// Evaluates everything, so that mistakes of unused parameters are found.
     pub(super) fn check(&self, session: &Session) {
         for name in self.names() {

@@ -420,3 +420,18 @@ fn blocked_diodes_make_auto_implicit() {
         close(auto, rodas, 1e-4, "voltage under auto");
     }
 }
+
+/// Exponential diodes whose search begins at no voltage, beside a source of 230 V: exp(230 V/26 mV) is beyond all
+/// numbers. The current fulfils 10 Ohm i + 4*26 mV*ln(i/1 nA + 1) = 230 V.
+#[test]
+fn diodes_in_a_row_are_found_at_the_start() {
+    let text = "stop = '1 ms'\ninclude = ['PARTS/electrical.toml']\n\
+                connections = ['s.p = r.p', 'r.n = d0.p', 'd0.n = d1.p', 'd1.n = d2.p', 'd2.n = d3.p', \
+                'd3.n = s.n = g.p']\n\
+                [unit.s]\ntemplate = 'voltage'\nvalue = '230 V'\n[unit.r]\ntemplate = 'resistor'\nR = '10 Ohm'\n\
+                [unit.g]\ntemplate = 'ground'\n[unit]\n\
+                d0 = { template = 'exponential_diode', G = 0 }\nd1 = { template = 'exponential_diode', G = 0 }\n\
+                d2 = { template = 'exponential_diode', G = 0 }\nd3 = { template = 'exponential_diode', G = 0 }\n\
+                [result]\ni = 'final(r.i)'";
+    close(run("row", text).result("i"), 22.751_981_651_924_602, 1e-9, "current");
+}
