@@ -435,3 +435,24 @@ fn diodes_in_a_row_are_found_at_the_start() {
                 [result]\ni = 'final(r.i)'";
     close(run("row", text).result("i"), 22.751_981_651_924_602, 1e-9, "current");
 }
+
+/// A bridge of four exponential diodes that begins at the peak of its source, or at zero: the load has 31.739 A at the
+/// peak of 325 V, where 10.2 Ohm i + 2*26 mV*ln(i/1 nA + 1) = 325 V.
+#[test]
+fn a_bridge_begins_at_any_phase() {
+    for phase in ["pi/2", "0"] {
+        let text = format!(
+            "stop = '20 ms'\ninclude = ['PARTS/electrical.toml']\n\
+             connections = ['s.p = r0.p', 'r0.n = d1.p = d4.n', 's.n = d3.p = d2.n = g.p', 'd1.n = d3.n = r.p', \
+             'r.n = d4.p = d2.p']\n\
+             [unit]\ns = {{ template = 'sine_voltage', amplitude = '325 V', phase = '{phase}' }}\n\
+             r0 = {{ template = 'resistor', R = '0.2 Ohm' }}\nr = {{ template = 'resistor', R = '10 Ohm' }}\n\
+             d1 = {{ template = 'exponential_diode', G = 0 }}\nd2 = {{ template = 'exponential_diode' }}\n\
+             d3 = {{ template = 'exponential_diode' }}\nd4 = {{ template = 'exponential_diode' }}\n\
+             g = {{ template = 'ground' }}\n[result]\nmost = 'max(r.i)'"
+        );
+        let peak = run(&format!("phase{}", phase.len()), &text).result("most");
+        let source = 10.2 * peak + 0.052 * (peak / 1e-9 + 1.0).ln();
+        close(source, 325.0, 1e-4, phase);
+    }
+}
