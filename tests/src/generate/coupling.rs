@@ -80,6 +80,9 @@ pub struct Coupled {
     pub step: f64,
     /// The method of the units.
     pub method: Method,
+    /// The first unit hears the first of its signals through a block, which the master couples as well: a gain, which
+    /// has no value before it hears one.
+    pub gain: bool,
 }
 
 const STOP: f64 = 2.0;
@@ -111,7 +114,9 @@ pub fn coupled(seed: u64, number: u64) -> Coupled {
     let master = Master { gauss_seidel, degree, way };
     let step = random.pick(&[0.1, 0.05]);
     events(&mut Random::new(seed, number, "coupling events"), &mut parts);
-    Coupled { parts, master, step, method: Method::Rk45 }
+    // NEPCE swings to and fro in a loop that has direct feed-through, as the guide says.
+    let gain = way != Way::Nepce && Random::new(seed, number, "coupling gain").chance(30);
+    Coupled { parts, master, step, method: Method::Rk45, gain }
 }
 
 /// Gives some of the units an event.
@@ -131,11 +136,10 @@ fn events(random: &mut Random, parts: &mut [Part]) {
 }
 
 impl Master {
-    fn lines(self, parts: &[Part]) -> String {
+    fn lines(self, names: &str) -> String {
         let mut lines = String::new();
         if self.gauss_seidel {
-            let names: Vec<_> = (0..parts.len()).map(|k| format!("\"u{k}\"")).collect();
-            let _ = writeln!(lines, "order = \"gauss-seidel\"\nsequence = [{}]", names.join(", "));
+            let _ = writeln!(lines, "order = \"gauss-seidel\"\nsequence = [{names}]");
         }
         let _ = writeln!(lines, "extrapolation = {}", self.degree);
         lines.push_str(match self.way {
@@ -209,24 +213,42 @@ impl Coupled {
         )
     }
 
+    /// Whether a unit hears one of its signals through the gain.
+    fn is_block(&self, unit: usize, signal: usize) -> bool {
+        self.gain && (unit, signal) == (0, 0)
+    }
+
     /// The scenario file with a macro step.
     pub fn text(&self, step: f64) -> String {
         let mut out = Self::head(&self.list(&|k, _| format!("\"u{k}.x\"")));
         let wires = self.list(&|to, part| {
-            let one =
-                |(k, (from, _)): (usize, &(usize, f64))| format!("\"u{from}.x -> u{to}.i{k}\"");
+            let one = |(k, (from, _)): (usize, &(usize, f64))| match self.is_block(to, k) {
+                true => format!("\"u{from}.x -> g.u\", \"g.y -> u{to}.i{k}\""),
+                false => format!("\"u{from}.x -> u{to}.i{k}\""),
+            };
             let wires: Vec<_> = part.hears.iter().enumerate().map(one).collect();
             wires.join(", ")
         });
         let _ = writeln!(out, "connections = [{wires}]");
-        let _ = write!(out, "\n[coupling]\nstep = {step}\n{}", self.master.lines(&self.parts));
+        let block = if self.gain { ", \"g\"" } else { "" };
+        let names = self.list(&|k, _| format!("\"u{k}\"")) + block;
+        let _ = write!(out, "\n[coupling]\nstep = {step}\n{}", self.master.lines(&names));
         if self.jumps() {
             out.push_str("events = \"interrupt\"\n");
         }
+        if self.gain {
+            let gain = self.parts[0].hears[0].1;
+            let _ = write!(out, "units = [{names}]\n[unit.g]\nkind = \"gain\"\ngain = {gain}\n");
+        }
         for (k, part) in self.parts.iter().enumerate() {
-            let inputs = part.hears.iter().enumerate();
+            let mut part = part.clone();
+            let inputs = part.hears.iter_mut().enumerate();
             let inputs: Vec<_> = inputs
-                .map(|(i, (from, _))| format!("i{i} = {}", self.parts[*from].start))
+                .map(|(i, (from, factor))| {
+                    let given =
+                        if self.is_block(k, i) { std::mem::replace(factor, 1.0) } else { 1.0 };
+                    format!("i{i} = {}", given * self.parts[*from].start)
+                })
                 .collect();
             let _ = write!(
                 out,
@@ -236,9 +258,9 @@ impl Coupled {
                  absolute_tolerance = 1e-13\nexchange_tolerance = 1e-12\nsegment_order = 6\n{}",
                 part.start,
                 inputs.join(", "),
-                right(part, &|k, _| format!("i{k}")),
+                right(&part, &|k, _| format!("i{k}")),
                 self.method.name(),
-                event(part, &format!("u{k}"), "e", "x", "n", 0.0),
+                event(&part, &format!("u{k}"), "e", "x", "n", 0.0),
             );
         }
         out
@@ -340,8 +362,10 @@ impl Coupled {
         let found = errors.windows(2).map(|e| (e[0] / e[1]).log2());
         let best = found.fold(f64::NEG_INFINITY, f64::max);
         let mean = (first / last).log2() / 3.0;
-        // An event between two exchanges begins a new course, of which no past is known.
-        let order = if self.jumps() { 1.0 } else { self.master.order() };
+        // An event between two exchanges begins a new course, of which no past is known. Who hears a gain is told a
+        // constant in the first step.
+        let most = if self.gain { 2.0 } else { f64::INFINITY };
+        let order = if self.jumps() { 1.0 } else { self.master.order().min(most) };
         if best < order - 0.5 && mean < order - 0.5 {
             return Err(format!("order {best:.2} at best, not {order}: errors {errors:?}"));
         }
@@ -393,6 +417,7 @@ impl Coupled {
         edit(&|c| c.master.gauss_seidel = false);
         edit(&|c| c.master.degree = 0);
         edit(&|c| c.method = Method::Rk45);
+        edit(&|c| c.gain = false);
         list
     }
 
