@@ -11,6 +11,8 @@ use crate::{
 use superdense_kernel::time::{RationalClock, Resolution};
 use superdense_models::maths::quantity::{Decimal, Dimension, Quantity};
 
+/// Rows of samples that are probably not meant.
+const MANY: f64 = 1e8;
 /// Samples of a run that does not say how many.
 const SAMPLES: i64 = 1000;
 
@@ -108,6 +110,15 @@ pub(super) fn settings(root: &Table, scope: &Scope, session: &Session) -> Settin
         }
         (None, None) => None,
     };
+    if let (Some(node), Some((n, d)), Some(stop)) = (root.get("sample"), period, stop) {
+        let seconds = stop as f64 / session.resolution.ticks_per_second() as f64;
+        let rows = seconds * d as f64 / n as f64;
+        if rows > MANY {
+            let message =
+                format!("`sample` gives {rows:.1e} rows, which may fill a disk: take a longer one");
+            session.warn(&node.span, &message);
+        }
+    }
     let sample = period.and_then(|(n, d)| RationalClock::new(n, d, 0, session.resolution).ok());
     Settings {
         title: text("title"),

@@ -542,3 +542,11 @@ fn computed_quantities_have_the_declared_unit() {
     };
     assert!((angle("90 deg") - 1.0).abs() < 1e-12 && (angle("half*1") - 1.0).abs() < 1e-12);
 }
+
+#[test]
+fn more_samples_than_a_disk_holds_are_told() {
+    let text = |sample: &str| format!("stop = '5 s'\nsample = '{sample}'\n[unit.u]\nkind = 'sine'");
+    let warnings = plan(&text("1 ns")).unwrap().warnings;
+    assert!(warnings.len() == 1 && warnings[0].contains("5.0e9 rows"), "{warnings:?}");
+    assert!(plan(&text("1 ms")).unwrap().warnings.is_empty());
+}
