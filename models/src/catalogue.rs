@@ -25,6 +25,7 @@ pub fn kinds() -> &'static [&'static dyn UnitKind] {
         &equations::EquationsKind,
         &blocks::lag::FirstOrder,
         &network::flood::Flood,
+        &blocks::frequency::Frequency,
         &blocks::algebra::Gain,
         &heat::HeatConformal,
         &blocks::hold::Hold,

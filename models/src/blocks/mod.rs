@@ -46,6 +46,7 @@ pub mod dead_reckoning;
 pub mod delay;
 pub mod detector;
 pub mod events;
+pub mod frequency;
 pub mod hold;
 pub mod hysteresis;
 pub mod integrator;

@@ -322,6 +322,7 @@ const ZOO: &str = r#"
       "fork.out2 -> server.in", "server.out -> sink.in", "plan.y -> all.u1", "cross.y -> all.u2",
       "all.y -> total.u", "pulse.y -> sum.u3", "sum.y -> slow.u", "wave.y -> told.u",
       "told.sent -> shown.in", "hyst.state -> warm.amplitude", "step.y -> warm.velocity",
+      "sum.y -> meter.u",
     ]
     unit.wave = { kind = "sine", frequency = 1.3, exchange_tolerance = 1e-3 }
     unit.noise = { kind = "random", period = 0.1, of = "signal", distribution = "normal", mean = 0, deviation = 1 }
@@ -335,6 +336,7 @@ const ZOO: &str = r#"
     unit.shown = { kind = "dead-reckoning-receiver", delay = "20 ms", dynamics = [1, 0, 66] }
     unit.warm = { kind = "heat-conformal", rho = 1, n = 5, fourier = 64, kappa = 0.1, exchange_tolerance = 1e-3 }
     unit.int = { kind = "integrator", order = 2, exchange_tolerance = 1e-3 }
+    unit.meter = { kind = "frequency", period = 0.03 }
     unit.pid = { kind = "pid", ki = 0.5, kd = 0.1, exchange_tolerance = 1e-3 }
     unit.late = { kind = "delay", of = "signal", delay = "50 ms" }
     unit.echo = { kind = "delay", delay = "150 ms" }

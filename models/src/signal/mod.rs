@@ -6,7 +6,9 @@ mod held;
 pub mod piece;
 mod sizes;
 pub mod statistics;
+mod swing;
 pub mod value;
 
 pub use held::{Held, Level, NEVER, Poly, Timer, combined, horizon, repeats, shift, trimmed};
 pub(crate) use sizes::Sizes;
+pub(crate) use swing::Swing;
