@@ -55,10 +55,11 @@ const RANK: f64 = 1e-7;
 const EXCHANGE: &str = "1e-11";
 
 /// Policies of couplings by which what is told depends on more than the sum of what was.
-const NOT_IN_PROPORTION: [&str; 7] = [
+const NOT_IN_PROPORTION: [&str; 8] = [
     "power",
     "pre_step",
     "tolerance",
+    "exchanges_per_period",
     "look_ahead",
     "slopes = \"context\"",
     "order = \"automatic\"",

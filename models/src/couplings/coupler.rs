@@ -4,7 +4,7 @@ use super::{
     extrapolation::Cubic, growth::Growth, record::Record, trial::is_refresh, trust::residual,
 };
 use crate::signal::{
-    NEVER, Timer,
+    NEVER, Swing, Timer,
     value::{Segment, Value},
 };
 use serde::{Deserialize, Serialize};
@@ -53,6 +53,8 @@ pub struct Coupler {
     refuted: bool,
     growth: Growth,
     record: Record,
+    /// How fast each signal swings, where steps follow that.
+    swings: Vec<Swing>,
 }
 
 /// The treatment of a coupler's signals.
@@ -139,6 +141,7 @@ impl Policy {
 impl Coupler {
     /// A master that sends nothing before it has heard all signals.
     pub fn new(policy: Policy, timer: Timer) -> Self {
+        let swings = if policy.pace.follows() { policy.names.len() } else { 0 };
         Self {
             timer,
             lines: policy.lines(|e| e),
@@ -154,6 +157,7 @@ impl Coupler {
             refuted: false,
             growth: Growth::default(),
             record: Record::default(),
+            swings: vec![Swing::default(); swings],
         }
     }
 
@@ -196,10 +200,25 @@ impl Coupler {
         self.planned = predicted.map_or(step, |t| self.timer.within(t).min(step));
     }
 
+    /// Takes the values of an exchange into what is known of how fast signals swing, and the step from that.
+    #[cold]
+    fn follow(&mut self, now: i64) {
+        let (mut fastest, mut known) = (0.0f64, true);
+        for (line, swing) in self.lines.iter().zip(&mut self.swings) {
+            swing.take(now, line.value(now, &self.timer), &self.timer);
+            fastest = fastest.max(swing.rate());
+            known &= swing.is_known();
+        }
+        self.policy.pace.follow(fastest * self.timer.seconds(0, 1), known);
+    }
+
     fn exchange(&mut self, fx: &mut Effects<Value>) {
         let (now, timer) = (self.timer.now(), self.timer);
         let elapsed = timer.seconds(self.last, now);
         let ratio = self.ratio(now).filter(|_| now > self.last);
+        if !self.swings.is_empty() && (now > self.last || self.exchanges == 0) {
+            self.follow(now);
+        }
         self.planned = self.policy.pace.next(now, ratio);
         if let Some(ratio) = ratio {
             self.record.stands(ratio);

@@ -89,6 +89,12 @@ const PARAMS: &[ParamSpec] = &[
         "",
         "noisy signals, told by a Kalman filter: { \"sensor.y\" = [noise, acceleration] }",
     ),
+    with(
+        "exchanges_per_period",
+        ParamType::Real(None),
+        "",
+        "exchanges in a period of the signal that swings fastest, which the macro step follows",
+    ),
     with("tolerance", ParamType::Real(None), "", "aim of the adaptive macro step"),
     with(
         "estimate",

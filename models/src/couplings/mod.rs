@@ -8,7 +8,7 @@
 //! # Parts that do not know each other
 //! | file | decides |
 //! | --- | --- |
-//! | `pace.rs` | when the next exchange is (fixed or error-controlled macro step) |
+//! | `pace.rs` | when the next exchange is (macro step that is fixed, or follows errors or frequencies) |
 //! | `extrapolation.rs` | the polynomial a receiver is told |
 //! | `compensation.rs` | corrections of it from past coupling errors (NEPCE) |
 //! | `kalman.rs` | what noisy measurements tell of a signal |

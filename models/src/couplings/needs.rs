@@ -77,6 +77,12 @@ const fn scheme(
 pub const SCHEMES: &[Scheme] = &[
     scheme("step", "\"10 ms\"", "a fixed macro step", &[]),
     scheme("tolerance", "1e-3", "an adaptive macro step", &[CUT]),
+    scheme(
+        "exchanges_per_period",
+        "20",
+        "a macro step that follows how fast signals swing",
+        &[CUT],
+    ),
     scheme("order", "\"gauss-seidel\"", "later units hear earlier ones", &[]),
     scheme(
         "order",

@@ -49,6 +49,9 @@ pub(super) fn sequence(params: &Params, foreseen: Vec<Foreseen>) -> Sequence {
 
 fn pace(r: &mut Reader<'_>, params: &Params) -> Pace {
     let step = r.span("step");
+    if r.given("exchanges_per_period") {
+        return parts(r, step);
+    }
     if !r.given("tolerance") {
         let unused: &[&str] =
             if r.given("look_ahead") { &["max_step"] } else { &["min_step", "max_step"] };
@@ -59,16 +62,40 @@ fn pace(r: &mut Reader<'_>, params: &Params) -> Pace {
         return Pace::new(step, None);
     }
     let tolerance = r.positive("tolerance");
+    let [shortest, longest] = limits(r, step);
+    // The told signal misses by O(H^(q+1)); the units, which integrate it, by one power more.
+    let more = if params.text("estimate") == "extrapolation" { 1.0 } else { 2.0 };
+    let power = params.int("extrapolation").clamp(0, 3) as f64 + more;
+    let control = Control { tolerance, shortest, longest, power };
+    Pace::new(step, Some(control))
+}
+
+/// The shortest and the longest macro step.
+fn limits(r: &mut Reader<'_>, step: i64) -> [i64; 2] {
     let mut limit = |name, default| if r.given(name) { r.span(name) } else { default };
     let shortest = limit("min_step", (step / 1000).max(1));
     let longest = limit("max_step", step.saturating_mul(1000));
     let ok = shortest <= step && step <= longest;
     r.check(ok, "step", "`step` is not between `min_step` and `max_step`", "change one of them");
-    // The told signal misses by O(H^(q+1)); the units, which integrate it, by one power more.
-    let more = if params.text("estimate") == "extrapolation" { 1.0 } else { 2.0 };
-    let power = params.int("extrapolation").clamp(0, 3) as f64 + more;
-    let control = Control { tolerance, shortest, longest: longest.max(shortest), power };
-    Pace::new(step, Some(control))
+    [shortest, longest.max(shortest)]
+}
+
+/// A macro step that follows the frequency of signals.
+fn parts(r: &mut Reader<'_>, step: i64) -> Pace {
+    let key = "exchanges_per_period";
+    let per_period = r.positive(key);
+    let message = "fewer than 3 exchanges in a period do not tell how fast a signal swings";
+    r.check(per_period >= 3.0, key, message, "give a number such as 20");
+    for (name, used) in [
+        ("tolerance", r.given("tolerance")),
+        ("look_ahead", r.given("look_ahead")),
+        ("iterate", r.given("iterate")),
+        ("pre_step", r.given("pre_step")),
+    ] {
+        let message = format!("`{key}` and `{name}` contradict each other");
+        r.check(!used, key, message, "both say how long steps are, or repeat them: delete one");
+    }
+    Pace::following(step, per_period, limits(r, step))
 }
 
 /// The extrapolation of each signal.
