@@ -4,6 +4,7 @@ pub mod cli;
 pub mod compare;
 pub mod diagnostics;
 pub mod document;
+pub mod frequencies;
 pub mod joint;
 pub mod kinds;
 pub mod library;

@@ -14,6 +14,7 @@ mod initial;
 mod join;
 mod joined;
 mod kind;
+mod linearised;
 mod link_texts;
 mod lower;
 mod measures;

@@ -1,6 +1,6 @@
 //! `check`.
 use super::{
-    Done, demand, graph,
+    Done, demand, frequencies, graph,
     options::CheckOptions,
     policies,
     report::{Console, columns},
@@ -17,12 +17,13 @@ pub(super) fn check(console: &Console, check: &CheckOptions) -> Done {
     let stop = plan.resolution.format(plan.stop);
     let radii = stability(check)?;
     let demand = demand::demand(check)?;
+    let swings = frequencies::found(check)?;
     if let Some(file) = &check.dot {
         directory::replace(file, graph::dot(&graph, &plan.name).as_bytes())?;
     }
     let warnings = [plan.warnings.clone(), graph::warnings(&graph)].concat();
     let text = format!(
-        "{}: ok\n{}{}{}{}{}",
+        "{}: ok\n{}{}{}{}{}{}",
         plan.name,
         columns(
             &[
@@ -40,6 +41,7 @@ pub(super) fn check(console: &Console, check: &CheckOptions) -> Done {
         if check.graph { graph::text(&graph) } else { String::new() },
         policies::text(&plan.couplings, check.policies),
         radii.as_ref().map_or_else(String::new, |r| r.text()),
+        swings.as_ref().map_or_else(String::new, frequencies::text),
         demand.as_ref().map_or_else(String::new, demand::text)
     );
     console.say(&text, || {
@@ -59,17 +61,15 @@ pub(super) fn check(console: &Console, check: &CheckOptions) -> Done {
             "plots": plan.plots.len(),
             "plan_hash": format!("{:016x}", plan.plan_hash),
         });
-        if check.graph {
-            object["graph"] = graph::object(&graph);
-        }
-        if check.policies {
-            object["couplings"] = policies::object(&plan.couplings);
-        }
-        if let Some(radii) = &radii {
-            object["stability"] = radii.object();
-        }
-        if let Some(demand) = &demand {
-            object["real_time"] = json!(demand);
+        let more = [
+            ("graph", check.graph.then(|| graph::object(&graph))),
+            ("couplings", check.policies.then(|| policies::object(&plan.couplings))),
+            ("stability", radii.as_ref().map(|r| r.object())),
+            ("frequencies", swings.as_ref().map(frequencies::object)),
+            ("real_time", demand.as_ref().map(|demand| json!(demand))),
+        ];
+        for (key, value) in more {
+            value.into_iter().for_each(|value| object[key] = value);
         }
         object
     });

@@ -9,6 +9,7 @@ mod demand;
 mod federation;
 #[cfg(feature = "fmi")]
 mod fmu;
+mod frequencies;
 mod graph;
 mod manual;
 #[cfg(feature = "mosaik")]

@@ -56,6 +56,9 @@ pub(super) struct CheckOptions {
     /// and of a macro step for each value of the parameter that is its length in seconds.
     #[arg(long, value_name = "H=0.01,0.1,...", value_parser = steps)]
     pub stability: Option<Steps>,
+    /// Tell how fast the states of equation units swing and decay at this time, by eigenvalues; at the start without one.
+    #[arg(long, value_name = "TIME", value_parser = seconds, num_args = 0..=1, require_equals = true, default_missing_value = "0 s")]
+    pub frequencies: Option<f64>,
     /// Run the scenario with the declared `wcet` of its units in place of a clock, and refuse it where it cannot keep up with
     /// so many simulated seconds per second of wall time.
     #[arg(long, value_name = "ALPHA", value_parser = speeds)]

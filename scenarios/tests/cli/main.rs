@@ -15,6 +15,7 @@ mod executors;
 mod faults;
 mod files;
 mod foreign;
+mod frequencies;
 mod graph;
 mod grid;
 #[cfg(all(feature = "helics", target_os = "linux"))]
