@@ -1,6 +1,7 @@
 //! Tidiness as a test: what the architecture says is absent, is absent.
 mod documents;
 mod imports;
+mod licences;
 mod measures;
 mod sources;
 
