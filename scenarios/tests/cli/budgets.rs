@@ -69,3 +69,23 @@ fn small_files_take_little() {
         assert!(wanted == 0 || said.contains("help:"), "{name}: {said}");
     }
 }
+
+/// A unit of a network, with its eight connections and its part of plan and tables, takes as much memory among 65536 as
+/// among 16384.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_grows_with_units_alone() {
+    let dir = folder("budgets-memory");
+    let file = library::library().join("phold.toml");
+    let peak = |entities: u32| {
+        let sets = format!("--set entities={entities} --set duration=2ms --trajectory none");
+        good(&dir, &format!("run {} --quiet --force --out out {sets}", file.display()));
+        let told = json(&read(&dir, "out/performance.json"));
+        told["peak_memory_bytes"].as_f64().expect("the system tells it")
+    };
+    let [few, some, many] = [4096, 16384, 65536].map(peak);
+    let (first, then) = ((some - few) / 12_288.0, (many - some) / 49_152.0);
+    // Tables double their room when they are full.
+    assert!((0.7..1.5).contains(&(then / first)), "{first} and then {then} bytes for each unit");
+    assert!((1.4e3..2.7e3).contains(&then), "{then} bytes for each unit");
+}
