@@ -51,6 +51,61 @@ fn a_resumed_run_is_equal() {
     assert_eq!(told["real_time"]["speed"], 10.0, "the pace is kept");
 }
 
+/// Each third update is lost on the way: the receiver is wrong from there to the next one, and no longer. Workers that roll
+/// back, and those that do not, give the trace of a sequential run.
+#[test]
+fn a_lost_update_counts_until_the_next() {
+    let dir = folder("dead-reckoning-lost");
+    let text = r#"
+stop = "20 s"
+sample = "1 ms"
+record = ["vehicle.x", "r.y"]
+connections = [
+  "vehicle.x -> d.u", "d.sent -> net.in", "net.out1 -> r.in", "net.out2 -> r.in", "net.out3 -> lost.u",
+]
+[unit.vehicle]
+kind = "equations"
+outputs = { x = "sin(t) + 0.3*sin(3.7*t)" }
+segment_order = 9
+exchange_tolerance = 1e-10
+[unit.d]
+kind = "dead-reckoning"
+band = 0.01
+[unit.net]
+kind = "router"
+mode = "turn"
+outputs = 3
+[unit.r]
+kind = "dead-reckoning-receiver"
+[unit.lost]
+kind = "counter"
+"#;
+    fs::write(dir.join("lossy.toml"), text).unwrap();
+    let hash = |executor: &str| {
+        let done = good(&dir, &format!("run lossy.toml --json --force --out out {executor}"));
+        json(&done)["summary"]["trace_hash"].clone()
+    };
+    for executor in ["time-warp", "conservative"] {
+        let parallel = hash(&format!("--executor {executor} --workers 2"));
+        assert_eq!(parallel, hash(""), "{executor}");
+    }
+    let number = |text: &str| text.parse::<f64>().expect("a number");
+    let events = read(&dir, "out/events.csv");
+    let sent: Vec<f64> =
+        events.lines().skip(1).map(|line| number(line.split(',').next().unwrap())).collect();
+    assert_eq!(sent.len(), 208);
+    let is_lost = |t: f64| sent.partition_point(|at| *at <= t) % 3 == 0;
+    let (mut right, mut wrong) = (0.0f64, 0.0f64);
+    for line in read(&dir, "out/samples.csv").lines().skip(1) {
+        let cells: Vec<f64> = line.split(',').map(number).collect();
+        let (off, lost) = ((cells[1] - cells[2]).abs(), is_lost(cells[0]));
+        let worst = if lost { &mut wrong } else { &mut right };
+        *worst = worst.max(off);
+    }
+    assert!((0.0098..0.01 + 1e-9).contains(&right), "{right} where nothing was lost");
+    assert!((0.05..0.08).contains(&wrong), "{wrong} where an update was lost");
+}
+
 /// Mistakes in the line are told with what to write.
 #[test]
 fn mistakes_have_remedies() {
