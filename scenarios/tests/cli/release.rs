@@ -38,3 +38,28 @@ fn debug_and_release_give_one_hash() {
     }
     assert_eq!(compared, 4);
 }
+
+/// A map that a difference in the last digit of any function turns into another number within a few steps. The number is that of
+/// an independent calculation with the pinned functions, which have no instructions of a platform in them.
+#[test]
+fn every_platform_has_the_same_functions() {
+    let dir = folder("platform");
+    let text = r#"
+stop = "0.5 s"
+sample = "none"
+[unit.map]
+kind = "equations"
+discrete = { x = 0.3 }
+outputs = { y = "x" }
+[[unit.map.event]]
+name = "next"
+every = "1 ms"
+reset = { x = "mod(1e4*(sin(7*x) + cos(5*x) + exp(-x) + ln(2 + x) + tanh(3*x) + atan(x) + (1 + x)^1.7), 1)" }
+[result]
+last = "final(map.y)"
+"#;
+    fs::write(dir.join("map.toml"), text).unwrap();
+    let done = json(&good(&dir, "run map.toml --json --force --out out"));
+    let last = done["summary"]["results"]["last"].as_f64().expect("a number");
+    assert!((last - 0.288_282_439_985_778_2).abs() < 1e-12, "{last}");
+}
