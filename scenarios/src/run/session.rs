@@ -267,7 +267,8 @@ impl Files {
 
     /// The facts of a run in which its federation or a simulator of mosaik failed, which no checkpoint goes on from.
     fn fault(&mut self, run: &mut Run) -> Result<(), Failure> {
-        let end = run.sim.now().ticks;
+        // Samples go as far, also where nothing has happened since the last cycle.
+        let end = run.sim.clock();
         let summary = Summary { ended: Some("fault"), ..run.summary((end, None)) };
         Ok(self.results.put(&[(SUMMARY, &reports::to_json(&summary))])?)
     }
