@@ -343,8 +343,7 @@ fn outside(
     pulse: &Pulse,
 ) -> Result<Box<dyn Outside>, Failure> {
     if let Some(dir) = &facts.replay {
-        let record = dir.join(INBOUND);
-        let replay = replay::Replay::read(&record, facts, resolution).map_err(Failure::Mismatch)?;
+        let replay = replay::Replay::read(dir, facts, resolution).map_err(Failure::Mismatch)?;
         return Ok(Box::new(replay));
     }
     Ok(match &facts.engine {

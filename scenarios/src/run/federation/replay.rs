@@ -1,6 +1,9 @@
 //! Records: a run that is fed from one, and the first difference of two.
 use super::{Broken, INBOUND, OUTBOUND, Outside};
-use crate::{output::csv, plan::federate::Federate};
+use crate::{
+    output::{csv, directory::SUMMARY},
+    plan::federate::Federate,
+};
 use std::{
     collections::VecDeque,
     fs::File,
@@ -13,6 +16,15 @@ use superdense_kernel::time::Resolution;
 /// A record in the place of a federation.
 pub(super) struct Replay {
     lines: VecDeque<(i64, Arrival)>,
+    end: End,
+}
+
+/// How far the recorded run came, of which nothing is known beyond.
+struct End {
+    /// In whole times of the federation.
+    time: i64,
+    /// The message for a run that would go further.
+    told: String,
 }
 
 impl Replay {
@@ -21,10 +33,11 @@ impl Replay {
     /// # Errors
     /// When it cannot be read, or is of another scenario.
     pub(super) fn read(
-        file: &Path,
+        dir: &Path,
         facts: &Federate,
         resolution: Resolution,
     ) -> Result<Self, String> {
+        let file = &dir.join(INBOUND);
         let lines = lines(file)?;
         let mut all = VecDeque::new();
         for (number, line) in (1..).zip(lines).skip(1) {
@@ -50,12 +63,11 @@ impl Replay {
                 )
             })?;
             let Line { nanoseconds, source, data, .. } = line;
-            let nano = i128::from(Resolution::NANO.ticks_per_second()) * i128::from(facts.grain);
-            let at = i128::from(nanoseconds) * i128::from(resolution.ticks_per_second()) / nano;
-            let at = i64::try_from(at).unwrap_or(i64::MAX);
+            let at = whole(nanoseconds, facts, resolution);
             all.push_back((at, Arrival { place: found, at, source, data }));
         }
-        Ok(Self { lines: all })
+        let end = End::of(dir, all.back().map_or(0, |l| l.0), facts, resolution)?;
+        Ok(Self { lines: all, end })
     }
 
     /// Arrivals up to a time.
@@ -68,6 +80,57 @@ impl Replay {
     }
 }
 
+impl End {
+    /// The end of the run in an output directory, with an arrival at `last`.
+    fn of(dir: &Path, last: i64, facts: &Federate, resolution: Resolution) -> Result<Self, String> {
+        #[derive(serde::Deserialize)]
+        struct Facts<'a> {
+            #[serde(borrow)]
+            end_time: &'a serde_json::value::RawValue,
+            ended: Option<&'a str>,
+        }
+        let shown = dir.display();
+        let remedy = |time: i64| {
+            let seconds = resolution.format(time.saturating_mul(facts.grain));
+            format!(
+                "end there with --until {seconds}, or take the record of a run that went further"
+            )
+        };
+        let Ok(text) = std::fs::read_to_string(dir.join(SUMMARY)) else {
+            // A run that was broken off: what came and what went was at granted times.
+            let sent = lines(&dir.join(OUTBOUND))?.pop();
+            let sent = sent.and_then(|line| Line::read(&csv::split(&line)));
+            let sent = sent.map_or(0, |line| whole(line.nanoseconds, facts, resolution));
+            let time = last.max(sent);
+            let told = format!(
+                "the record in {shown} ends here, as its run was broken off without {SUMMARY}; {}",
+                remedy(time)
+            );
+            return Ok(Self { time, told });
+        };
+        let read = serde_json::from_str::<Facts<'_>>(&text).ok();
+        let read =
+            read.and_then(|f| Some((resolution.parse_ticks(f.end_time.get()).ok()?, f.ended)));
+        let (tick, ended) = read.ok_or_else(|| {
+            format!(
+                "{SUMMARY} in {shown} tells no end of its run; restore it, or make the run again"
+            )
+        })?;
+        let time = tick.div_euclid(facts.grain) + i64::from(tick.rem_euclid(facts.grain) > 0);
+        let how = if ended == Some("fault") { "in a fault" } else { "at its stop" };
+        let told =
+            format!("the record in {shown} ends here, as its run ended {how}; {}", remedy(time));
+        Ok(Self { time: time.max(last), told })
+    }
+}
+
+/// The whole time of a federation, of nanoseconds in a record.
+fn whole(nanoseconds: i64, facts: &Federate, resolution: Resolution) -> i64 {
+    let nano = i128::from(Resolution::NANO.ticks_per_second()) * i128::from(facts.grain);
+    let at = i128::from(nanoseconds) * i128::from(resolution.ticks_per_second()) / nano;
+    i64::try_from(at).unwrap_or(i64::MAX)
+}
+
 impl Outside for Replay {
     fn begin(&mut self) -> Result<Vec<Arrival>, Broken> {
         Ok(self.at(0))
@@ -76,10 +139,16 @@ impl Outside for Replay {
     fn exchange(
         &mut self,
         _: Vec<Departure>,
-        _: i64,
+        now: i64,
         next: i64,
     ) -> Result<(i64, Vec<Arrival>), Broken> {
         let granted = self.lines.front().map_or(next, |l| l.0.min(next));
+        if granted > self.end.time {
+            if now < self.end.time {
+                return Ok((self.end.time, Vec::new()));
+            }
+            return Err(Broken::Failed(self.end.told.clone()));
+        }
         Ok((granted, self.at(granted)))
     }
 
