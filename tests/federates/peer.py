@@ -3,14 +3,17 @@
 The script has one line per thing to do, divided by semicolons or line ends:
   pub KEY TYPE [UNIT]      registers a publication
   sub KEY TYPE [UNIT]      registers an input
+  hear KEY [UNIT]          registers an input without a name
   end NAME PEER            registers an endpoint
   box NAME PEER            registers an endpoint without targets, which names its peer at each message
   last                     waits for the current time
+  whole                    is granted the times that it asks for, and none before
   core TYPE                the type of the core
   init KEY VALUE           publishes while all initialise
   run                      begins to execute
   to TIME                  asks for a time until it is granted, and prints all that comes on the way
   put KEY VALUE            publishes
+  ramp KEY COUNT           publishes a vector of 0, 0.5, 1 and so on
   mail NAME TEXT           sends a message
   sleep SECONDS [JITTER]   wall time
   every PERIOD COUNT KEY FACTOR SLEEP   publishes FACTOR*time each period, COUNT times
@@ -37,6 +40,8 @@ h.helicsFederateInfoSetCoreInitString(info, options + " --tick=500ms --timeout=2
 h.helicsFederateInfoSetTimeProperty(info, h.HELICS_PROPERTY_TIME_DELTA, 1e-9)
 if any(line[0] == "last" for line in lines):
     h.helicsFederateInfoSetFlagOption(info, h.HELICS_FLAG_WAIT_FOR_CURRENT_TIME_UPDATE, True)
+if any(line[0] == "whole" for line in lines):
+    h.helicsFederateInfoSetFlagOption(info, h.HELICS_FLAG_UNINTERRUPTIBLE, True)
 fed = h.helicsCreateCombinationFederate(name, info)
 TYPES = {"int": "int64", "vector": "double_vector"}
 pubs, subs, ends, boxes, types = {}, {}, {}, {}, {}
@@ -136,6 +141,9 @@ for line in lines:
         subs[words[0]] = h.helicsFederateRegisterTypeInput(fed, "in:" + words[0], TYPES.get(words[1], words[1]), unit)
         h.helicsInputAddTarget(subs[words[0]], words[0])
         types[words[0]] = words[1]
+    elif what == "hear":
+        subs[words[0]] = h.helicsFederateRegisterSubscription(fed, words[0], words[1] if len(words) > 1 else "")
+        types[words[0]] = "double"
     elif what == "end":
         ends[words[0]] = h.helicsFederateRegisterGlobalTargetedEndpoint(fed, words[0], "")
         h.helicsEndpointAddDestinationTarget(ends[words[0]], words[1])
@@ -152,6 +160,8 @@ for line in lines:
         to(float(words[0]))
     elif what == "put":
         put(words[0], " ".join(words[1:]))
+    elif what == "ramp":
+        h.helicsPublicationPublishVector(pubs[words[0]], [0.5 * k for k in range(int(words[1]))])
     elif what == "mail":
         text = " ".join(words[1:])
         if words[0] in boxes:

@@ -49,6 +49,15 @@ impl Type {
         TYPES.iter().find(|t| t.0 == self).map_or("", |t| t.1)
     }
 
+    /// Its name in scenarios.
+    pub fn written(self) -> &'static str {
+        match self {
+            Self::Int => "int",
+            Self::Vector => "vector",
+            other => other.name(),
+        }
+    }
+
     /// The type of a name, which may be the one that scenarios use.
     pub fn named(name: &str) -> Option<Self> {
         let name = match name {

@@ -1,9 +1,10 @@
 //! A federate: it joins, goes from grant to grant, and leaves.
 pub use super::watch::{Interrupted, Launch};
 use super::{
-    library::{Held, Joining, Library, LibraryError, Tested, Trouble},
+    library::{Held, Joining, Library, Tested, Trouble},
+    looker::{Looker, Waiting},
     names::Names,
-    owner::{Gone, Owner},
+    owner::Owner,
     watch::Watch,
 };
 use crate::federation::{
@@ -17,9 +18,11 @@ use std::{
 };
 
 mod broker;
+mod error;
 mod findings;
 
 pub use broker::BrokerAt;
+pub use error::FederationError;
 
 /// Time in which HELICS answers what needs no other federate.
 const PROMPT: Duration = Duration::from_secs(20);
@@ -27,6 +30,8 @@ const PROMPT: Duration = Duration::from_secs(20);
 const ASKED_AGAIN: Duration = Duration::from_millis(50);
 /// Time in which federates that have joined register their endpoints.
 const REGISTERED: Duration = Duration::from_secs(3);
+/// Time between two questions for who waits for whom.
+const ASKED_WHO_WAITS: Duration = Duration::from_secs(1);
 /// Time in which a federation is left after an error.
 const PARTING: Duration = Duration::from_millis(500);
 
@@ -61,8 +66,8 @@ pub struct Output {
 pub struct Endpoint {
     /// Its name.
     pub name: String,
-    /// The endpoint that it sends to or hears from.
-    pub peer: String,
+    /// The endpoints that it sends to and hears from.
+    pub peers: Vec<String>,
     /// It sends.
     pub sends: bool,
     /// It hears.
@@ -86,6 +91,8 @@ pub struct Taking {
     pub patience: Duration,
     /// Time in which all others must have come.
     pub join: Duration,
+    /// Time without a grant after which the run ends, if it is to end then.
+    pub stall: Option<Duration>,
     /// Federates that must be there.
     pub require: Vec<String>,
     /// Folder in which federates are started.
@@ -100,113 +107,35 @@ pub struct Taking {
     pub endpoints: Vec<Endpoint>,
 }
 
-/// Why a federation failed.
-#[derive(Debug, thiserror::Error)]
-pub enum FederationError {
-    /// No library.
-    #[error("{0}")]
-    Library(#[from] LibraryError),
-    /// The library has no such core.
-    #[error(
-        "this libhelics has no core of type \"{0}\"; write core = \"zmq\", or install another libhelics"
-    )]
-    Core(String),
-    /// Nobody listens at the broker's address.
-    #[error(
-        "there is no broker at {at} (waited {} s); start one with `helics_broker -f {federates}`, correct `broker`, or \
-         write broker = \"start\"", waited.as_secs_f64()
-    )]
-    NoBroker {
-        /// The address.
-        at: String,
-        /// How long was waited.
-        waited: Duration,
-        /// Federates that it should wait for.
-        federates: usize,
-    },
-    /// The broker is gone.
-    #[error("the broker at {at} is gone: it takes no connections any more; look at its log")]
-    BrokerLost {
-        /// The address.
-        at: String,
-    },
-    /// A federate cannot be started.
-    #[error("the federate `{name}` cannot be started: {why}")]
-    Start {
-        /// Its name.
-        name: String,
-        /// The system's words.
-        why: String,
-    },
-    /// A federate that was started ended in error.
-    #[error("the federate `{name}` ended with {how}{lines}")]
-    Ended {
-        /// Its name.
-        name: String,
-        /// How.
-        how: String,
-        /// Its last lines.
-        lines: String,
-    },
-    /// Federates did not come.
-    #[error("{who} did not join within {} s; start them, or raise `join`", waited.as_secs_f64())]
-    Missing {
-        /// Their names.
-        who: String,
-        /// How long was waited.
-        waited: Duration,
-    },
-    /// HELICS did not come back from a call.
-    #[error("HELICS gave no answer to {call} within {} s; {help}", waited.as_secs_f64())]
-    Silent {
-        /// The call.
-        call: &'static str,
-        /// How long was waited.
-        waited: Duration,
-        /// The remedy.
-        help: &'static str,
-    },
-    /// HELICS refused a call.
-    #[error("{call}: {why}{help}")]
-    Refused {
-        /// The call.
-        call: &'static str,
-        /// Its words, with names in place of numbers.
-        why: String,
-        /// The remedy.
-        help: &'static str,
-    },
-    /// The federation ended before this federate did.
-    #[error("the federation ended before its time: a federate or the broker has stopped it")]
-    Over,
-    /// The others have something else than the file says.
-    #[error("{}", .0.join("; "))]
-    Findings(Vec<String>),
-    /// A value cannot be read.
-    #[error("{0}")]
-    Value(String),
-    /// By Ctrl-C.
-    #[error("interrupted")]
-    Interrupted,
-    /// The thread of the library is gone, or could not be started.
-    #[error("the thread of libhelics has ended; start the run again")]
-    Gone,
-}
-
-impl From<Gone> for FederationError {
-    fn from(_: Gone) -> Self {
-        Self::Gone
-    }
-}
-
 /// A federate that has joined.
 #[derive(Debug)]
 pub struct Federation {
     owner: Owner,
+    looker: Option<Looker>,
     watch: Watch,
     names: Names,
+    /// The others, as far as they are known before all begin.
+    others: Vec<String>,
     taking: Taking,
     notes: Vec<String>,
+}
+
+/// What a check has found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checked {
+    /// All that does not fit.
+    pub mistakes: Vec<String>,
+    /// All that may go wrong.
+    pub remarks: Vec<String>,
+}
+
+/// A wait for a grant, for whoever looks on.
+#[derive(Debug)]
+pub struct Look {
+    /// How long it lasts.
+    pub elapsed: Duration,
+    /// Who waits for whom, where that was told since the last look.
+    pub who: Option<Vec<Waiting>>,
 }
 
 impl Federation {
@@ -218,7 +147,12 @@ impl Federation {
     pub fn join(taking: Taking, interrupted: Interrupted) -> Result<Self, FederationError> {
         let deadline = Instant::now() + taking.join;
         let mut this = Self::alone(taking, interrupted)?;
-        let started = this.registered(deadline).and_then(|()| this.started(deadline));
+        let started = this.registered(deadline).and_then(|()| this.started(deadline, false));
+        let started = match started {
+            Ok(found) if found.is_empty() => Ok(()),
+            Ok(found) => Err(FederationError::Findings(found)),
+            Err(why) => Err(why),
+        };
         if started.is_err() {
             this.part();
         }
@@ -229,12 +163,31 @@ impl Federation {
     ///
     /// # Errors
     /// As [`join`](Self::join); federates that do not come are among what does not fit.
-    pub fn check(taking: Taking, interrupted: Interrupted) -> Result<Vec<String>, FederationError> {
+    pub fn check(taking: Taking, interrupted: Interrupted) -> Result<Checked, FederationError> {
         let deadline = Instant::now() + taking.join;
         let mut this = Self::alone(taking, interrupted)?;
         let found = this.registered(deadline).and_then(|()| this.checked(deadline));
+        let remarks = found.as_ref().ok().and_then(|_| this.remarks().ok()).unwrap_or_default();
         this.part();
-        found
+        Ok(Checked { mistakes: found?, remarks })
+    }
+
+    /// Federates whose grants HELICS may get wrong. Of three and more it grants interruptible ones a late time, now and
+    /// then, before a value or a message of an earlier one has come to them, and gives them that afterwards or not at all.
+    fn remarks(&mut self) -> Result<Vec<String>, FederationError> {
+        if self.others.len() < 2 {
+            return Ok(Vec::new());
+        }
+        let answer = self.ask("root", "global_time_debugging")?;
+        let others = Waiting::interruptible(&answer);
+        let others = others.into_iter().filter(|name| *name != self.taking.name);
+        let others: Vec<String> = others.map(|name| format!("`{name}`")).collect();
+        let told = format!(
+            "{} can be interrupted: in a federation of three and more, HELICS 3.6.1 now and then grants such federates a \
+             time before what was sent to them earlier has come; set HELICS_FLAG_UNINTERRUPTIBLE in them",
+            others.join(", ")
+        );
+        Ok(if others.is_empty() { Vec::new() } else { vec![told] })
     }
 
     fn checked(&mut self, deadline: Instant) -> Result<Vec<String>, FederationError> {
@@ -247,14 +200,7 @@ impl Federation {
             // Without them the others wait, too; what they have registered is known.
             return Ok([missing, self.findings(true)?].concat());
         }
-        match self.started(deadline) {
-            Ok(()) => self.findings(true),
-            Err(why @ FederationError::Refused { .. }) => {
-                Ok([self.findings(true).unwrap_or_default(), vec![why.to_string()]].concat())
-            }
-            Err(FederationError::Findings(_)) => self.findings(true),
-            Err(other) => Err(other),
-        }
+        self.started(deadline, true)
     }
 
     /// The library behind its thread.
@@ -267,7 +213,8 @@ impl Federation {
         let watch = Watch::new(taking.patience, interrupted);
         let make = move || Ok::<_, FederationError>(Held::new(library));
         let owner = Owner::start(make).map_err(|e| e.unwrap_or(FederationError::Gone))?;
-        Ok(Self { owner, watch, names: Names::default(), taking, notes })
+        let (looker, names, others) = (None, Names::default(), Vec::new());
+        Ok(Self { owner, looker, watch, names, others, taking, notes })
     }
 
     fn registered(&mut self, deadline: Instant) -> Result<(), FederationError> {
@@ -287,29 +234,81 @@ impl Federation {
             last: self.taking.last,
         };
         self.waited("joining", deadline, move |held| held.join(&joining))?;
+        let asker = self.prompt("a way to ask", |held| held.asker())?;
+        self.looker = asker.ok().and_then(Looker::start);
         let taking = self.taking.clone();
         self.waited("registering", deadline, move |held| register(held, &taking))
     }
 
-    /// Waits for the others; what they have must fit.
-    fn started(&mut self, deadline: Instant) -> Result<(), FederationError> {
+    /// Waits for the others, begins with them, and gives all that does not fit.
+    fn started(&mut self, deadline: Instant, check: bool) -> Result<Vec<String>, FederationError> {
         self.all_there(deadline)?;
         self.depend_on_peers(deadline)?;
-        self.waited("the start", deadline, Held::enter_initializing)?;
+        self.settle(deadline)?;
+        self.learn_names()?;
+        let mut found = self.clashes_before(check)?;
+        match self.with_others(deadline, Held::enter_initializing) {
+            Ok(()) => {}
+            Err(why @ FederationError::Refused { .. }) if !found.is_empty() => {
+                found.push(why.to_string());
+                return Ok(found);
+            }
+            Err(why) => return Err(why),
+        }
+        self.learn_names()?;
+        let after = self.findings(check)?;
+        // Later it may be known better who it is about.
+        let about = |text: &str| text.split(", which ").next().unwrap_or_default().to_owned();
+        let before: Vec<String> = found.iter().map(|f| about(f)).collect();
+        found.extend(after.into_iter().filter(|f| !before.contains(&about(f))));
+        Ok(found)
+    }
+
+    /// Learns which federate has which number, as messages of HELICS tell numbers.
+    fn learn_names(&mut self) -> Result<(), FederationError> {
         // HELICS 3.6.1 ends the program where it is asked for `federate_map` and a federate has a tag.
         let map = self.ask("root", "dependency_graph")?;
-        self.names = Names::read(&map);
-        match self.findings(false)? {
-            found if found.is_empty() => Ok(()),
-            found => Err(FederationError::Findings(found)),
-        }
+        self.names.learn(&map);
+        self.others = self.names("root", "federates")?;
+        self.others.retain(|name| *name != self.taking.name);
+        Ok(())
+    }
+
+    /// A call that all others have to make, too. HELICS itself finds out in time only later who is gone: so all are asked
+    /// in turn whether they are still there.
+    fn with_others(
+        &mut self,
+        deadline: Instant,
+        job: impl FnOnce(&mut Held) -> Result<(), Trouble> + Send + 'static,
+    ) -> Result<(), FederationError> {
+        let Self { owner, looker, watch, others, taking, .. } = self;
+        let mut turn = 0;
+        let mut look = |_: Duration| {
+            let help = "start all federates that the broker waits for, or raise `join`";
+            if Instant::now() >= deadline {
+                let (call, waited) = ("the start", taking.join);
+                return Err(FederationError::Silent { call, waited, help });
+            }
+            let Some(looker) = looker.as_mut().filter(|_| !others.is_empty()) else {
+                return watch.look();
+            };
+            turn += usize::from(looker.answer().is_some());
+            let name = &others[turn % others.len()];
+            if looker.waits() > 2 * taking.patience {
+                return Err(FederationError::NoAnswer(name.clone()));
+            }
+            looker.ask(name, "interface_details");
+            watch.look()
+        };
+        let done = owner.call(job, &mut look)?;
+        done.map_err(|e| self.named("the start", e))
     }
 
     /// Makes time wait for those whose messages are heard, before anybody may begin. HELICS 3.6.1 does so for targeted
     /// endpoints, and else where a value is heard of the federate as well; of others it waits at the start for ever.
     fn depend_on_peers(&mut self, deadline: Instant) -> Result<(), FederationError> {
         let heard = self.taking.endpoints.iter().filter(|e| e.hears);
-        let mut heard: Vec<String> = heard.map(|e| e.peer.clone()).collect();
+        let mut heard: Vec<String> = heard.flat_map(|e| e.peers.clone()).collect();
         let own = self.taking.name.clone();
         // Federates that are known to be there register soon; a name that is wrong is told later.
         let known = !(self.taking.launch.is_empty() && self.taking.require.is_empty());
@@ -365,28 +364,45 @@ impl Federation {
     pub fn begin(&mut self) -> Result<Vec<Arrival>, FederationError> {
         let taking = self.taking.clone();
         let deadline = Instant::now() + self.taking.join;
-        self.waited("the start", deadline, Held::enter_executing)?;
+        self.with_others(deadline, Held::enter_executing)?;
         let heard = self.prompt("reading values", move |held| hear(held, &taking))?;
         heard.map_err(|e| self.named("reading values", e))
     }
 
     /// Sends values, asks for a time in nanoseconds, and gives the one that is granted with the values that came.
-    /// While it is waited for, `look` is called with how long that lasts already.
+    /// While it is waited for, `look` is called.
     ///
     /// # Errors
-    /// When a federate or the broker is lost, HELICS refuses something, or the run is interrupted.
+    /// When a federate or the broker is lost, HELICS refuses something, the run is interrupted, or nothing is granted for
+    /// `stall`.
     pub fn exchange(
         &mut self,
         sent: Vec<Departure>,
         now: i64,
         next: i64,
-        look: &mut dyn FnMut(Duration),
+        look: &mut dyn FnMut(&Look),
     ) -> Result<(i64, Vec<Arrival>), FederationError> {
-        let taking = self.taking.clone();
-        let watch = &mut self.watch;
-        let mut looked = |elapsed| {
-            look(elapsed);
-            watch.look()
+        let (taking, stall) = (self.taking.clone(), self.taking.stall);
+        let Self { watch, looker, .. } = self;
+        let (mut told, mut asked) = (Vec::new(), Duration::ZERO);
+        let mut looked = |elapsed: Duration| {
+            let answer = looker.as_mut().and_then(Looker::answer);
+            let who = answer.map(|answer| Waiting::read(&answer));
+            if let Some(who) = &who {
+                told.clone_from(who);
+            }
+            look(&Look { elapsed, who });
+            if let Some(looker) = looker.as_mut().filter(|_| elapsed >= asked + ASKED_WHO_WAITS) {
+                asked = elapsed;
+                looker.ask("root", "global_time_debugging");
+            }
+            match stall {
+                Some(stall) if elapsed >= stall && !is_traced() => {
+                    let who = std::mem::take(&mut told);
+                    Err(FederationError::Stalled { waited: elapsed, who })
+                }
+                _ => watch.look(),
+            }
         };
         let exchanged = self.owner.call(
             move |held| {
@@ -416,7 +432,13 @@ impl Federation {
         // The broker serves them to their end.
         let ended = self.watch.end();
         // Before the program ends: what the library has running would look for what is gone.
-        let ending = |held: &mut Held| drop((held.end_broker(), held.close()));
+        let looks = self.looker.take().is_none_or(Looker::end);
+        let ending = move |held: &mut Held| {
+            let _ = held.end_broker();
+            if looks {
+                held.close();
+            }
+        };
         self.prompt("the end of the library", ending)?;
         ended
     }
@@ -431,7 +453,13 @@ impl Federation {
 
     fn part(&mut self) {
         let begun = Instant::now();
-        let leave = |held: &mut Held| drop((held.leave(), held.end_broker(), held.close()));
+        let looks = self.looker.take().is_none_or(Looker::end);
+        let leave = move |held: &mut Held| {
+            let _ = (held.leave(), held.end_broker());
+            if looks {
+                held.close();
+            }
+        };
         let _ = self.owner.call(leave, &mut |_| given_up(begun));
     }
 
@@ -496,6 +524,13 @@ impl Federation {
     }
 }
 
+/// Whether a debugger holds this process.
+pub fn is_traced() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+    tracer.is_some_and(|number| number.trim() != "0")
+}
+
 fn given_up(begun: Instant) -> Result<(), FederationError> {
     if begun.elapsed() < PARTING { Ok(()) } else { Err(FederationError::Gone) }
 }
@@ -511,7 +546,7 @@ fn register(held: &mut Held, taking: &Taking) -> Result<(), Trouble> {
         held.input(&key, input.ty, "", &input.from)?;
     }
     for e in &taking.endpoints {
-        held.endpoint(&e.name, &e.peer, (e.sends, e.hears))?;
+        held.endpoint(&e.name, &e.peers, (e.sends, e.hears))?;
     }
     Ok(())
 }

@@ -9,13 +9,11 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Reads an answer that has all federates in their cores.
-    pub(super) fn read(map: &str) -> Self {
-        let mut names = Self::default();
+    /// Learns from an answer that has all federates in their cores; who is not in it any more stays known.
+    pub(super) fn learn(&mut self, map: &str) {
         if let Ok(json) = serde_json::from_str(map) {
-            names.enter(&json);
+            self.enter(&json);
         }
-        names
     }
 
     /// Notes all federates below a broker, a core or a federate, and gives their names.
@@ -24,11 +22,16 @@ impl Names {
         let inner = ["brokers", "cores", "federates"].iter().filter_map(|key| node.get(key));
         let inner: Vec<&Json> = inner.filter_map(Json::as_array).flatten().collect();
         let mut all: Vec<String> = inner.into_iter().flat_map(|node| self.enter(node)).collect();
-        if all.is_empty() {
+        let is_left = all.is_empty();
+        if is_left {
             all.extend(own("name").and_then(Json::as_str).map(str::to_owned));
         }
         if let Some(number) = own("id").and_then(Json::as_u64) {
-            self.by_number.insert(number, all.clone());
+            // A core that its federates have left keeps their names.
+            match is_left {
+                true => self.by_number.entry(number).or_insert_with(|| all.clone()),
+                false => self.by_number.entry(number).insert_entry(all.clone()).into_mut(),
+            };
         }
         all
     }
@@ -59,9 +62,11 @@ mod tests {
              "federates":[{"attributes":{"id":131072,"name":"grid","parent":1879048192}}]},
             {"attributes":{"id":1879048193,"name":"y-core"},
              "federates":[{"attributes":{"id":131073,"name":"house","parent":1879048193}}]}]}"#;
-        let names = Names::read(map);
+        let mut names = Names::default();
+        names.learn(map);
+        names.learn("#invalid");
         assert_eq!(names.told("lost comms with 1879048192"), "lost comms with `grid`");
         assert_eq!(names.told("131073 at 1 s"), "`house` at 1 s");
-        assert_eq!(Names::read("#invalid").told("131073"), "131073");
+        assert_eq!(Names::default().told("131073"), "131073");
     }
 }

@@ -54,17 +54,24 @@ fn check(console: &Console, options: &PlanOptions) -> Done {
         return Err(Stop::usage(why));
     };
     let (name, count) = (federate.name.clone(), federate.inputs.len());
-    let found = found(federate)?;
+    let (found, remarks) = found(federate)?;
     let status = if found.is_empty() { "ok" } else { "mistakes" };
     let rows = [vec!["inputs".into(), count.to_string()]];
     let list: String = found.iter().map(|f| format!("  {f}\n")).collect();
+    let told: String = remarks.iter().map(|r| format!("remark: {r}\n")).collect();
     let text = match found.len() {
-        0 => format!("{name}: ok\n{}", columns(&rows, &[])),
-        n => format!("{name}: {n} mistakes in the federation\n{list}"),
+        0 => format!("{name}: ok\n{}{told}", columns(&rows, &[])),
+        1 => format!("{name}: a mistake in the federation\n{list}"),
+        n => format!("{name}: {n} mistakes in the federation\n{list}{told}"),
     };
+    if console.quiet && !console.json && !found.is_empty() {
+        // They are errors, which even a quiet command prints.
+        eprint!("{text}");
+    }
     console.say(&text, || {
         let code = u8::from(!found.is_empty());
-        json!({ "status": status, "exit_code": code, "federate": name, "mistakes": found })
+        json!({ "status": status, "exit_code": code, "federate": name, "mistakes": found,
+                "remarks": remarks })
     });
     if found.is_empty() { Ok(()) } else { Err(Stop::Unequal) }
 }
@@ -86,15 +93,16 @@ fn diff(console: &Console, a: &Path, b: &Path) -> Done {
     if difference.is_none() { Ok(()) } else { Err(Stop::Unequal) }
 }
 
-/// All that does not fit in a federation.
-fn found(federate: Federate) -> Result<Vec<String>, Stop> {
+/// All that does not fit in a federation, and all that may go wrong.
+fn found(federate: Federate) -> Result<(Vec<String>, Vec<String>), Stop> {
     match federate.engine {
         #[cfg(feature = "helics")]
-        Engine::Helics(taking) => {
+        Engine::Helics(taking, _) => {
             let pulse = crate::run::pulse::Pulse::start();
             let _ = pulse.on_interrupt();
             let interrupted = std::sync::Arc::new(move || pulse.interrupted());
             Federation::check(*taking, interrupted)
+                .map(|found| (found.mistakes, found.remarks))
                 .map_err(|why| Stop::usage(format!("federate `{}`: {why}", federate.name)))
         }
         #[cfg(feature = "mosaik")]

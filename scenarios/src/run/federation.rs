@@ -348,11 +348,11 @@ fn outside(
     }
     Ok(match &facts.engine {
         #[cfg(feature = "helics")]
-        Engine::Helics(taking) => {
+        Engine::Helics(taking, stall) => {
             let status = folder.map(|f| f.join("federation/status.json"));
             // A federation ends with its last federate.
             let _ = stop;
-            Box::new(helics::Live::new(taking, status, pulse))
+            Box::new(helics::Live::new(taking, *stall, status, pulse))
         }
         #[cfg(feature = "mosaik")]
         Engine::Mosaik(offer, address) => {

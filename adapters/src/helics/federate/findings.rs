@@ -1,10 +1,19 @@
 //! Comparison of all that federates have registered with the file.
 use super::super::library::Held;
-use super::{Federation, FederationError, INSTANT, LAST, Taking};
+use super::{ASKED_AGAIN, Federation, FederationError, INSTANT, Input, LAST, REGISTERED, Taking};
+use crate::federation::data::Type;
 use serde_json::Value as Json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Instant,
+};
+use superdense_models::maths::quantity;
+
+/// Units that HELICS 3.6.1 reads otherwise than scenarios do, or not at all: bits are barns, `mvar` is a megavar.
+const READ_OTHERWISE: [&str; 6] = ["b", "Gb", "mvar", "pu", "Gs", "GF"];
 
 /// A publication or an input of some federate.
+#[derive(Clone)]
 struct Interface {
     federate: String,
     ty: String,
@@ -17,8 +26,11 @@ type Interfaces = BTreeMap<String, Interface>;
 #[derive(Default)]
 struct Known {
     publications: Interfaces,
-    inputs: Interfaces,
+    /// Inputs of each federate by their names, in the order of its data-flow graph.
+    inputs: BTreeMap<String, Vec<(String, Interface)>>,
     endpoints: BTreeSet<String>,
+    /// Federates that are there and have failed.
+    failed: Vec<String>,
 }
 
 impl Federation {
@@ -27,6 +39,58 @@ impl Federation {
     /// # Errors
     /// When HELICS does not answer.
     pub(super) fn findings(&mut self, check: bool) -> Result<Vec<String>, FederationError> {
+        let (known, last) = self.known()?;
+        let mut found = known.clashes(&self.taking);
+        let flow = parsed(&self.ask("root", "data_flow_graph")?);
+        found.extend(known.clashes_of_others(&flow, &self.taking, check));
+        if check {
+            let loose = parsed(&self.ask("root", "unconnected_interfaces")?);
+            found.extend(known.unheard(&loose, &flow, &self.taking));
+        }
+        if self.taking.last {
+            found.extend(ring(&flow, &last, &self.taking.name));
+        }
+        Ok(found)
+    }
+
+    /// Types and units that clash with what is registered before all begin: HELICS then refuses the first of them, and
+    /// whoever it refused answers no more.
+    ///
+    /// # Errors
+    /// When HELICS does not answer.
+    pub(super) fn clashes_before(&mut self, check: bool) -> Result<Vec<String>, FederationError> {
+        let (known, _) = self.known()?;
+        let flow = parsed(&self.ask("root", "data_flow_graph")?);
+        let mut found: Vec<String> =
+            self.taking.inputs.iter().flat_map(|i| known.clash(i, &self.taking)).collect();
+        found.extend(known.clashes_of_others(&flow, &self.taking, check));
+        if check {
+            let loose = parsed(&self.ask("root", "unconnected_interfaces")?);
+            found.extend(known.unheard(&loose, &flow, &self.taking));
+        }
+        Ok(found)
+    }
+
+    /// Waits a little for others that are there to have registered all that they have.
+    ///
+    /// # Errors
+    /// When HELICS does not answer, or somebody has ended.
+    pub(super) fn settle(&mut self, deadline: Instant) -> Result<(), FederationError> {
+        let deadline = deadline.min(Instant::now() + REGISTERED);
+        loop {
+            let state = parsed(&self.ask("root", "current_state")?);
+            let open = cores(&state).into_iter().filter(|core| text(core, "state") == "connected");
+            // Our own core is one of these.
+            if open.count() <= 1 || Instant::now() >= deadline {
+                return Ok(());
+            }
+            self.watch.look()?;
+            std::thread::sleep(ASKED_AGAIN);
+        }
+    }
+
+    /// Everything that federates have registered, and who of them hears all of an instant at it.
+    fn known(&mut self) -> Result<(Known, BTreeSet<String>), FederationError> {
         let mut names = self.names("root", "federates")?;
         names.sort();
         let (mut known, mut last) = (Known::default(), BTreeSet::new());
@@ -54,13 +118,7 @@ impl Federation {
             entry.or_insert(Interface { federate, ty, unit });
         }
         known.endpoints.extend(self.names("root", "endpoints")?);
-        let mut found = known.clashes(&self.taking);
-        let flow = parsed(&self.ask("root", "data_flow_graph")?);
-        found.extend(known.clashes_of_others(&flow, &self.taking, check));
-        if self.taking.last {
-            found.extend(ring(&flow, &last, &self.taking.name));
-        }
-        Ok(found)
+        Ok((known, last))
     }
 }
 
@@ -85,6 +143,12 @@ fn federates(node: &Json) -> Vec<(String, u64, &Json)> {
     all
 }
 
+/// The cores of an answer, below brokers, too.
+fn cores(node: &Json) -> Vec<&Json> {
+    let below = list(node, "brokers").flat_map(cores);
+    list(node, "cores").chain(below).collect()
+}
+
 fn list<'a>(node: &'a Json, key: &str) -> impl Iterator<Item = &'a Json> {
     node.get(key).and_then(Json::as_array).into_iter().flatten()
 }
@@ -99,90 +163,164 @@ fn fits(a: &str, b: &str) -> bool {
     any(a) || any(b) || a == b
 }
 
+/// Why HELICS will not make a value of one unit one of another, if it will not.
+fn not_converted(from: &str, to: &str) -> Option<&'static str> {
+    if fits(from, to) {
+        return None;
+    }
+    let otherwise = |unit: &&str| READ_OTHERWISE.contains(unit);
+    if [from, to].iter().any(otherwise) {
+        return Some("which HELICS does not convert as this program does");
+    }
+    match (quantity::unit(from), quantity::unit(to)) {
+        (Ok(a), Ok(b)) if a.dimension() != b.dimension() || a.has_angles() != b.has_angles() => {
+            Some("which HELICS refuses")
+        }
+        (Ok(_), Ok(_)) => None,
+        _ => Some("which HELICS may refuse"),
+    }
+}
+
+/// The name of an input in a message.
+fn named(key: &str, federate: &str) -> String {
+    match key.is_empty() || key.starts_with("_input_") {
+        true => format!("an input without a name of `{federate}`"),
+        false => format!("`{key}` of `{federate}`"),
+    }
+}
+
 impl Known {
     fn enter(&mut self, federate: &str, details: &Json) {
+        // Who has done all already, and left, answers in error, too.
+        let error = details.get("error").map(|e| text(e, "message")).unwrap_or_default();
+        if error.contains("error state") {
+            self.failed.push(federate.to_owned());
+        }
         let interface = |node: &Json| {
             let (ty, unit) = (text(node, "type"), text(node, "units"));
             (text(node, "name"), Interface { federate: federate.to_owned(), ty, unit })
         };
         self.publications.extend(list(details, "publications").map(interface));
-        self.inputs.extend(list(details, "inputs").map(interface));
+        self.inputs.insert(federate.to_owned(), list(details, "inputs").map(interface).collect());
         self.endpoints.extend(list(details, "endpoints").map(|node| text(node, "name")));
     }
 
     /// Inputs and endpoints of the file for which nobody has the other end, or another one.
     fn clashes(&self, taking: &Taking) -> Vec<String> {
         let mut found = Vec::new();
+        for federate in &self.failed {
+            found.push(format!(
+                "`{federate}` has failed at the start, and takes no part: look at what it printed"
+            ));
+        }
         for input in &taking.inputs {
-            let (from, own) = (&input.from, input.ty.name());
-            let Some(other) = self.publications.get(from) else {
+            if self.publications.contains_key(&input.from) {
+                found.extend(self.clash(input, taking));
+            } else if self.failed.is_empty() {
                 let names = self.publications.keys().map(String::as_str);
                 let known = known(names, "publications", taking);
-                found.push(format!("nobody publishes `{from}`; {known}"));
-                continue;
-            };
-            let Interface { federate, ty, unit } = other;
-            if !fits(ty, own) {
-                found.push(format!(
-                    "`{from}` of `{federate}` is published as \"{ty}\", but the input of `{}` takes \"{own}\": write \
-                     type = \"{ty}\", or let `{federate}` publish it as \"{own}\"",
-                    taking.name
-                ));
-            }
-            if !fits(unit, &input.unit) {
-                let own = &input.unit;
-                found.push(format!(
-                    "`{from}` of `{federate}` is published in {unit}, but the input of `{}` is in {own}: write unit = \
-                     \"{unit}\" and convert it in the scenario, or let `{federate}` publish it in {own}",
-                    taking.name
-                ));
+                found.push(format!("nobody publishes `{}`; {known}", input.from));
             }
         }
-        for e in taking.endpoints.iter().filter(|e| !self.endpoints.contains(&e.peer)) {
+        let peers = taking.endpoints.iter().flat_map(|e| e.peers.iter().map(move |p| (e, p)));
+        for (e, peer) in peers.filter(|(_, peer)| !self.endpoints.contains(*peer)) {
             let known = known(self.endpoints.iter().map(String::as_str), "endpoints", taking);
-            let (name, peer) = (&e.name, &e.peer);
+            let name = &e.name;
             found.push(format!("`{name}` wants the endpoint `{peer}`, which nobody has; {known}"));
         }
         found
     }
 
-    /// Inputs of others that hear outputs of the file otherwise than they are. HELICS converts types.
+    /// Type and unit of a publication that an input takes otherwise.
+    fn clash(&self, input: &Input, taking: &Taking) -> Vec<String> {
+        let mut found = Vec::new();
+        let (from, own) = (&input.from, input.ty.name());
+        let Some(Interface { federate, ty, unit }) = self.publications.get(from) else {
+            return found;
+        };
+        if !fits(ty, own) {
+            let write = Type::named(ty).map_or(ty.as_str(), |t| t.written());
+            found.push(format!(
+                "`{from}` of `{federate}` is published as \"{ty}\", but the input of `{}` takes \"{own}\": write \
+                 type = \"{write}\", or let `{federate}` publish it as \"{own}\"",
+                taking.name
+            ));
+        }
+        if !fits(unit, &input.unit) {
+            let own = &input.unit;
+            found.push(format!(
+                "`{from}` of `{federate}` is published in {unit}, but the input of `{}` is in {own}: write unit = \
+                 \"{unit}\" and convert it in the scenario, or let `{federate}` publish it in {own}",
+                taking.name
+            ));
+        }
+        found
+    }
+
+    /// Inputs of others that hear outputs of the file otherwise than they are. HELICS converts types, and units where it
+    /// can.
     fn clashes_of_others(&self, flow: &Json, taking: &Taking, check: bool) -> Vec<String> {
         let all = federates(flow);
-        let key = |federate: u64, handle: u64| {
-            let (_, _, node) = all.iter().find(|f| f.1 == federate)?;
-            let is_it = |n: &&Json| n.get("handle").and_then(Json::as_u64) == Some(handle);
-            list(node, "inputs").find(is_it).map(|n| text(n, "key"))
-        };
         let mut found = Vec::new();
-        for (_, _, own) in all.iter().filter(|f| f.0 == taking.name) {
-            for publication in list(own, "publications") {
-                let name = text(publication, "key");
-                let Some(output) = taking.outputs.iter().find(|o| o.key == name) else { continue };
-                for target in list(publication, "targets") {
-                    let number = |k: &str| target.get(k).and_then(Json::as_u64).unwrap_or_default();
-                    let input = key(number("federate"), number("handle"));
-                    let Some(input) = input.and_then(|key| self.inputs.get_key_value(&key)) else {
-                        continue;
-                    };
-                    let (key, Interface { federate, ty, unit }) = input;
-                    let (own, measure) = (output.ty.name(), &output.unit);
+        let Some((_, number, own)) = all.iter().find(|f| f.0 == taking.name) else { return found };
+        // Before all begin, only inputs know the other end.
+        let output = |source: &Json| {
+            let of = |key: &str| source.get(key).and_then(Json::as_u64);
+            let is_it = |p: &&Json| p.get("handle").and_then(Json::as_u64) == of("handle");
+            let own = (of("federate") == Some(*number)).then(|| list(own, "publications"));
+            let key = text(own?.find(is_it)?, "key");
+            taking.outputs.iter().find(|o| o.key == key)
+        };
+        for (federate, _, node) in all.iter().filter(|f| f.0 != taking.name) {
+            let known = self.inputs.get(federate).map(Vec::as_slice).unwrap_or_default();
+            // Many inputs have no name; all stand in one order.
+            let inputs: Vec<&Json> = list(node, "inputs").collect();
+            let pairs = inputs.iter().zip(known).filter(|_| inputs.len() == known.len());
+            for (input, (key, Interface { ty, unit, .. })) in pairs {
+                for output in list(input, "sources").filter_map(output) {
+                    let (name, own, measure) = (&output.key, output.ty.name(), &output.unit);
+                    let input = named(key, federate);
                     if check && !fits(ty, own) {
+                        let write = Type::named(ty).map_or(ty.as_str(), |t| t.written());
                         found.push(format!(
-                            "`{name}` is published as \"{own}\", but `{key}` of `{federate}` takes \"{ty}\": write type \
-                             = \"{ty}\", or let `{federate}` take \"{own}\""
+                            "`{name}` is published as \"{own}\", but {input} takes \"{ty}\": write type \
+                             = \"{write}\", or let `{federate}` take \"{own}\""
                         ));
                     }
-                    if !fits(unit, measure) {
+                    if let Some(why) = not_converted(measure, unit) {
                         found.push(format!(
-                            "`{name}` is published in {measure}, but `{key}` of `{federate}` is in {unit}: let one of \
-                             both convert it"
+                            "`{name}` is published in {measure}, but {input} is in {unit}, {why}: write unit = \
+                             \"{unit}\" and convert it in the scenario, or let `{federate}` take {measure}"
                         ));
                     }
                 }
             }
         }
         found
+    }
+
+    /// Publications that others want to hear, and nobody has.
+    fn unheard(&self, loose: &Json, flow: &Json, taking: &Taking) -> Vec<String> {
+        let own = |key: &&str| !taking.inputs.iter().any(|i| i.from == **key);
+        let wanted = list(loose, "unknown_publications").filter_map(Json::as_str).filter(own);
+        let mut who: Vec<String> = Vec::new();
+        for (name, _, node) in federates(flow).into_iter().filter(|f| f.0 != taking.name) {
+            let empty = |n: &&Json| list(n, "sources").next().is_none();
+            who.extend(list(node, "inputs").filter(empty).map(|n| named(&text(n, "key"), &name)));
+        }
+        who.dedup();
+        let who = if who.is_empty() { "somebody".to_owned() } else { who.join(" or ") };
+        let names = self.publications.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let mut all: Vec<String> = wanted
+            .map(|key| {
+                format!(
+                    "nobody publishes `{key}`, which {who} wants to hear; there are {names}: correct `as` of an output, \
+                     or the key there"
+                )
+            })
+            .collect();
+        all.sort_unstable();
+        all
     }
 }
 
@@ -233,6 +371,16 @@ fn ring(flow: &Json, last: &BTreeSet<String>, own: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn units_are_converted_where_both_read_them_alike() {
+        for (from, to) in [("kW", "W"), ("degC", "K"), ("rpm", "rad/s"), ("", "V"), ("x", "x")] {
+            assert_eq!(not_converted(from, to), None, "{from} {to}");
+        }
+        for (from, to) in [("V", "W"), ("mvar", "var"), ("b", "bit"), ("rad", "1"), ("x", "V")] {
+            assert!(not_converted(from, to).is_some(), "{from} {to}");
+        }
+    }
 
     #[test]
     fn rings_go_through_those_that_wait_only() {

@@ -194,21 +194,29 @@ impl Held {
         Ok(())
     }
 
-    /// Registers an endpoint that sends to another, hears from it, or both.
+    /// Registers an endpoint that sends to others, hears from them, or both.
     ///
     /// # Errors
     /// When HELICS refuses.
-    pub fn endpoint(&mut self, name: &str, peer: &str, ways: (bool, bool)) -> Result<(), Trouble> {
-        let (fed, name, peer, ty) = (self.federate()?, c(name), c(peer), c(""));
+    pub fn endpoint(
+        &mut self,
+        name: &str,
+        peers: &[String],
+        ways: (bool, bool),
+    ) -> Result<(), Trouble> {
+        let (fed, name, ty) = (self.federate()?, c(name), c(""));
+        let peers: Vec<CString> = peers.iter().map(|peer| c(peer)).collect();
         let f = &self.loaded.functions;
         // SAFETY: federate and endpoint are there; the texts live during the calls.
         let made = unsafe {
             let made = tried(|e| (f.endpoint)(fed, name.as_ptr(), ty.as_ptr(), e))?;
-            if ways.0 {
-                tried(|e| (f.destination)(made, peer.as_ptr(), e))?;
-            }
-            if ways.1 {
-                tried(|e| (f.source)(made, peer.as_ptr(), e))?;
+            for peer in &peers {
+                if ways.0 {
+                    tried(|e| (f.destination)(made, peer.as_ptr(), e))?;
+                }
+                if ways.1 {
+                    tried(|e| (f.source)(made, peer.as_ptr(), e))?;
+                }
             }
             made
         };

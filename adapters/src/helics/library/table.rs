@@ -93,6 +93,9 @@ table! {
     query: "helicsCreateQuery" => unsafe extern "C" fn(Name, Name) -> Raw;
     ask: "helicsQueryExecute" => unsafe extern "C" fn(Raw, Raw, Fault) -> Name;
     query_free: "helicsQueryFree" => Free;
+    core: "helicsFederateGetCore" => unsafe extern "C" fn(Raw, Fault) -> Raw;
+    core_ask: "helicsQueryCoreExecute" => unsafe extern "C" fn(Raw, Raw, Fault) -> Name;
+    core_free: "helicsCoreFree" => Free;
     broker: "helicsCreateBroker" => unsafe extern "C" fn(Name, Name, Name, Fault) -> Raw;
     broker_connected: "helicsBrokerIsConnected" => Size;
     broker_disconnect: "helicsBrokerDisconnect" => Plain;

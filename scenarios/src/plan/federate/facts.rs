@@ -10,6 +10,7 @@ use crate::{
     plan::{evaluate::Evaluator, session::Session, session::did_you_mean, tree::Tree},
 };
 use superdense_adapters::federation::data::Type;
+use superdense_models::maths::quantity::{self, Dimension};
 
 /// The federate of a scenario, if it is one; mistakes are reported.
 pub(in crate::plan) fn federate(tree: &Tree, stop: i64, session: &Session) -> Option<Federate> {
@@ -22,8 +23,8 @@ pub(in crate::plan) fn federate(tree: &Tree, stop: i64, session: &Session) -> Op
         #[cfg(feature = "helics")]
         EngineKind::Helics => {
             let grain = f.nanosecond(stop)?;
-            let taking = f.taking();
-            (taking.name.clone(), Engine::Helics(Box::new(taking)), grain)
+            let (taking, stall) = f.taking();
+            (taking.name.clone(), Engine::Helics(Box::new(taking), stall), grain)
         }
         #[cfg(feature = "mosaik")]
         EngineKind::Mosaik => {
@@ -110,8 +111,7 @@ impl<'a> Facts<'a> {
                 Item::List(list) => list.as_slice(),
                 _ => std::slice::from_ref(node),
             };
-            initial =
-                list.iter().filter_map(|n| Some(self.eval.number(n, "`initial`")?.value)).collect();
+            initial = list.iter().filter_map(|n| self.initial(n, way)).collect();
             let wanted = joint.ports[k].len();
             if initial.len() == 1 {
                 initial = vec![initial[0]; wanted];
@@ -124,6 +124,21 @@ impl<'a> Facts<'a> {
         }
         let (from, path, ty) = (way.key.clone(), way.path.value.clone(), way.carries.ty());
         Heard { from, ty, ports, types, path, initial }
+    }
+
+    /// A value before the first one is heard, in the unit of the input.
+    fn initial(&self, node: &Node, way: &Way) -> Option<f64> {
+        let number = self.eval.number(node, "`initial`")?;
+        let given = number.dimension.filter(|d| *d != Dimension::NONE);
+        let (Some(given), Some(text)) = (given, &way.unit) else { return Some(number.value) };
+        let Ok(unit) = quantity::unit(text) else { return Some(number.value) };
+        if unit.dimension() != given {
+            let message = format!("`initial` is in {given}, but the input counts in {text}");
+            let help =
+                format!("write a number of {text}, such as initial = 1.0, or a quantity of it");
+            self.report("unit-mismatch", node, message, help);
+        }
+        Some(unit.of_si(number.value))
     }
 
     fn told(&self, way: &Way, k: usize) -> Told {

@@ -1,6 +1,10 @@
 //! Facts of a federation of HELICS.
 use super::{facts::Facts, read::Carries};
-use crate::{diagnostics::Mistake, document::Node, plan::session::did_you_mean};
+use crate::{
+    diagnostics::Mistake,
+    document::{Item, Node},
+    plan::session::did_you_mean,
+};
 use std::time::Duration;
 use superdense_adapters::{
     federation::{clock::LATEST, data::Type},
@@ -14,8 +18,9 @@ const CORES: [&str; 5] = ["zmq", "zmqss", "tcp", "tcpss", "udp"];
 const SMALL: usize = 4096;
 
 impl Facts<'_> {
-    /// The federate.
-    pub(super) fn taking(&self) -> Taking {
+    /// The federate, and the time without a grant after which it is told who waits for whom.
+    pub(super) fn taking(&self) -> (Taking, Duration) {
+        let (stall, ends) = (self.wall("stall", 60.0), self.switch("stall_ends"));
         let unit = |unit: &Option<String>| unit.clone().unwrap_or_default();
         let inputs = self.values(true).map(|(way, ty, _)| Input {
             from: way.key.clone(),
@@ -33,15 +38,15 @@ impl Facts<'_> {
                 (w.number, w.inwards) == (number, inwards) && w.carries == Carries::Messages
             })
         };
-        let endpoint = |(number, (name, peer)): (usize, &(String, String))| {
-            let (name, peer) = (name.clone(), peer.clone());
-            Endpoint { name, peer, sends: goes(number, false), hears: goes(number, true) }
+        let endpoint = |(number, (name, peers)): (usize, &(String, Vec<String>))| {
+            let (name, peers) = (name.clone(), peers.clone());
+            Endpoint { name, peers, sends: goes(number, false), hears: goes(number, true) }
         };
         let launch = |(name, command): &(String, String)| Launch {
             name: name.clone(),
             command: command.clone(),
         };
-        Taking {
+        let taking = Taking {
             name: self.text("name").unwrap_or_default(),
             core: self.core(),
             broker: self.broker(),
@@ -49,13 +54,27 @@ impl Facts<'_> {
             last: self.choice("instant", &["next", "last"]) == "last",
             patience: self.wall("patience", 2.0),
             join: self.wall("join", 60.0),
+            stall: ends.then_some(stall),
             require: self.names("require"),
             folder: self.session.folder.clone(),
             launch: self.decl.launch.iter().map(launch).collect(),
             inputs: inputs.collect(),
             outputs: outputs.collect(),
             endpoints: self.decl.endpoints.iter().enumerate().map(endpoint).collect(),
-        }
+        };
+        (taking, stall)
+    }
+
+    /// `true` or `false`; `false` where it does not stand.
+    fn switch(&self, key: &str) -> bool {
+        let Some(node) = self.decl.table.get(key) else { return false };
+        let Item::Bool(on) = &node.item else {
+            let (message, help) =
+                (format!("`{key}` is no truth value"), format!("write {key} = true"));
+            self.report("federate", node, message, help);
+            return false;
+        };
+        *on
     }
 
     /// Ticks of a nanosecond; times that HELICS cannot carry are mistakes.

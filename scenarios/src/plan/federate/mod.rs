@@ -29,9 +29,9 @@ const NAME: &str = "federate";
 /// The one that grants times.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Engine {
-    /// A federation of HELICS.
+    /// A federation of HELICS, and the time without a grant after which it is told who waits for whom.
     #[cfg(feature = "helics")]
-    Helics(Box<Taking>),
+    Helics(Box<Taking>, std::time::Duration),
     /// A world of mosaik, at an address that the command line gives.
     #[cfg(feature = "mosaik")]
     Mosaik(Offer, Option<Address>),
@@ -93,7 +93,7 @@ impl Engine {
     pub fn repeats(&self) -> bool {
         match self {
             #[cfg(feature = "helics")]
-            Self::Helics(_) => false,
+            Self::Helics(..) => false,
             #[cfg(feature = "mosaik")]
             Self::Mosaik(..) => true,
         }
@@ -103,7 +103,7 @@ impl Engine {
     pub fn label(&self) -> &'static str {
         match self {
             #[cfg(feature = "helics")]
-            Self::Helics(_) => "HELICS",
+            Self::Helics(..) => "HELICS",
             #[cfg(feature = "mosaik")]
             Self::Mosaik(..) => "mosaik",
         }

@@ -14,14 +14,28 @@ use superdense_models::{kinds::Located, maths::quantity};
 
 #[cfg(feature = "helics")]
 const KEYS: &[&str] = &[
-    "engine", "name", "core", "broker", "key", "instant", "rounding", "patience", "join",
-    "require", "input", "output", "message", "launch",
+    "engine",
+    "name",
+    "core",
+    "broker",
+    "key",
+    "instant",
+    "rounding",
+    "patience",
+    "join",
+    "require",
+    "stall",
+    "stall_ends",
+    "input",
+    "output",
+    "message",
+    "launch",
 ];
 #[cfg(feature = "mosaik")]
 const MOSAIK_KEYS: &[&str] = &["engine", "resolution", "rounding", "input", "output"];
 const INPUT_KEYS: &[&str] = &["from", "to", "type", "unit", "initial"];
 const OUTPUT_KEYS: &[&str] = &["from", "as", "type", "unit", "every", "quantum"];
-const MESSAGE_KEYS: &[&str] = &["name", "from", "to", "peer"];
+const MESSAGE_KEYS: &[&str] = &["name", "from", "to", "peer", "type"];
 const LAUNCH_KEYS: &[&str] = &["name", "command"];
 
 /// Names of types, for messages.
@@ -162,6 +176,8 @@ pub(in crate::plan) struct Way {
     pub selector: Selector,
     pub path: Located<String>,
     pub unit: Option<String>,
+    /// The type that the text of messages is read as, in place of that of the port.
+    pub read_as: Option<Type>,
     pub initial: Option<Node>,
     /// `every` or `quantum`, by which a signal is sampled.
     pub sampled: Option<(&'static str, Node)>,
@@ -175,8 +191,8 @@ pub(in crate::plan) struct FederateDecl {
     pub table: Table,
     pub span: Span,
     pub ways: Vec<Way>,
-    /// Endpoints: name and peer, by number of their table.
-    pub endpoints: Vec<(String, String)>,
+    /// Endpoints: name and peers, by number of their table.
+    pub endpoints: Vec<(String, Vec<String>)>,
     #[cfg_attr(not(feature = "helics"), expect(dead_code, reason = "of HELICS"))]
     pub launch: Vec<(String, String)>,
 }
@@ -358,10 +374,48 @@ impl Reader<'_> {
         });
     }
 
-    fn message(&mut self, (table, span): Entry<'_>, number: usize) -> Option<(String, String)> {
+    /// The endpoints of `peer`: one, or a list of them.
+    fn peers(&self, table: &Table, span: &Span) -> Option<Vec<String>> {
+        let Some(Node { item: Item::List(list), .. }) = table.get("peer") else {
+            let peer = self.needed(table, "peer", "peer = \"grid/mail\"", span);
+            return Some(vec![peer?.value]);
+        };
+        let example = "peer = [\"grid/mail\", \"market/mail\"]";
+        let text = |node: &Node| Some(node.text("a peer", example, &self.session.sink)?.value);
+        let mut peers: Vec<String> = list.iter().map(text).collect::<Option<_>>()?;
+        peers.sort_unstable();
+        let count = peers.len();
+        peers.dedup();
+        if peers.is_empty() || peers.len() < count || peers.iter().any(String::is_empty) {
+            let message = "`peer` names no endpoint, or one twice".into();
+            self.report("federate", span, message, format!("write {example}"));
+            return None;
+        }
+        Some(peers)
+    }
+
+    /// The type that messages are read as.
+    fn read_as(&self, table: &Table) -> Option<Type> {
+        table.get("type")?;
+        let ty = self.ty(table)?;
+        let one = [Type::Double, Type::Int, Type::Bool, Type::Text];
+        if !one.contains(&ty) {
+            let message = format!("messages of the type `{}` are not read", ty.written());
+            let help = "write type = \"double\", \"int\", \"bool\" or \"string\"".into();
+            self.report("federate", &table.get("type")?.span, message, help);
+        }
+        Some(ty)
+    }
+
+    fn message(
+        &mut self,
+        (table, span): Entry<'_>,
+        number: usize,
+    ) -> Option<(String, Vec<String>)> {
         self.keys(table, MESSAGE_KEYS, "a message");
         let name = self.needed(table, "name", "name = \"building/mail\"", span);
-        let peer = self.needed(table, "peer", "peer = \"grid/mail\"", span);
+        let peers = self.peers(table, span);
+        let read_as = self.read_as(table);
         let ends = [("from", false, "from = \"alarm.y\""), ("to", true, "to = \"lamp.u\"")];
         let ends = ends.map(|(key, inwards, example)| (self.text(table, key, example), inwards));
         if table.get("from").is_none() && table.get("to").is_none() {
@@ -369,12 +423,16 @@ impl Reader<'_> {
             let help = "add from = \"alarm.y\" or to = \"lamp.u\"".into();
             self.report("federate", span, message, help);
         }
-        let (name, peer) = (name?.value, peer?.value);
+        let (name, peers) = (name?.value, peers?);
         for (path, inwards) in ends {
             let Some(path) = path else { continue };
-            self.way(path, Carries::Messages, inwards, name.clone(), number, |way| way);
+            let read_as = read_as.filter(|_| inwards);
+            self.way(path, Carries::Messages, inwards, name.clone(), number, |way| Way {
+                read_as,
+                ..way
+            });
         }
-        Some((name, peer))
+        Some((name, peers))
     }
 
     fn launch(&self, (table, span): Entry<'_>) -> Option<(String, String)> {
@@ -401,7 +459,10 @@ impl Reader<'_> {
             Err(mistake) => return self.session.report(mistake),
         };
         let many = carries.width() != Some(1);
+        // Ports of all units of an array are many by themselves.
+        let of_array = |step: &Step| step.indices.iter().any(|i| matches!(i.0, Index::All));
         if many
+            && !selector.steps.iter().any(of_array)
             && let Some(last) = selector.steps.last_mut()
             && last.indices.is_empty()
         {
@@ -410,9 +471,11 @@ impl Reader<'_> {
         }
         // `/` divides paths.
         let port = if key.contains('/') { key.replace('/', ":") } else { format!(":{key}") };
-        let (initial, sampled, unit) = (None, None, None);
-        let way =
-            Way { port, inwards, carries, key, selector, path, unit, initial, sampled, number };
+        let (initial, sampled, unit, read_as) = (None, None, None, None);
+        #[rustfmt::skip]
+        let way = Way {
+            port, inwards, carries, key, selector, path, unit, read_as, initial, sampled, number,
+        };
         let way = more(way);
         self.connections.push(connection(&way, many));
         self.ways.push(way);

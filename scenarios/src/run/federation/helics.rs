@@ -9,7 +9,10 @@ use std::{
 };
 use superdense_adapters::{
     federation::{Arrival, Departure, clock::seconds},
-    helics::{Federation, FederationError, federate::Taking},
+    helics::{
+        Federation, FederationError, Waiting,
+        federate::{Look, Taking, is_traced},
+    },
 };
 
 /// Time between two writings of the status.
@@ -18,6 +21,8 @@ const EVERY: Duration = Duration::from_secs(1);
 /// A federation that is joined when it begins.
 pub(super) struct Live {
     taking: Taking,
+    /// Time without a grant after which it is told who waits for whom.
+    stall: Duration,
     pulse: Pulse,
     joined: Option<Federation>,
     status: Option<PathBuf>,
@@ -25,10 +30,25 @@ pub(super) struct Live {
 }
 
 impl Live {
-    pub(super) fn new(taking: &Taking, status: Option<PathBuf>, pulse: &Pulse) -> Self {
+    pub(super) fn new(
+        taking: &Taking,
+        stall: Duration,
+        status: Option<PathBuf>,
+        pulse: &Pulse,
+    ) -> Self {
         let (taking, pulse) = (taking.clone(), pulse.clone());
-        Self { taking, pulse, joined: None, status, told: Instant::now() }
+        Self { taking, stall, pulse, joined: None, status, told: Instant::now() }
     }
+}
+
+/// The others in a status.
+fn of(who: &[Waiting]) -> serde_json::Value {
+    let one = |w: &Waiting| {
+        let on = w.on.iter().map(|(name, at)| json!({ "name": name, "time": at }));
+        json!({ "name": w.name, "time": w.granted, "asked_for": w.asked,
+                "waits_for": on.collect::<Vec<_>>() })
+    };
+    who.iter().map(one).collect()
 }
 
 impl From<FederationError> for Broken {
@@ -56,13 +76,23 @@ impl Outside for Live {
         now: i64,
         next: i64,
     ) -> Result<(i64, Vec<Arrival>), Broken> {
-        let Self { joined, status, told, .. } = self;
+        let Self { joined, status, told, stall, .. } = self;
         let Some(joined) = joined else { return Err(FederationError::Gone.into()) };
-        let mut look = |waited: Duration| {
+        let (mut others, mut stalls) = (Vec::new(), true);
+        let mut look = |look: &Look| {
+            if let Some(who) = &look.who {
+                others.clone_from(who);
+                if stalls && look.elapsed >= *stall && !is_traced() {
+                    stalls = false;
+                    eprintln!("no time was granted for {} s:", look.elapsed.as_secs());
+                    who.iter().for_each(|w| eprintln!("  {w}"));
+                }
+            }
             if let Some(file) = status.as_ref().filter(|_| told.elapsed() >= EVERY) {
                 *told = Instant::now();
                 let status = json!({ "time": seconds(now), "asked_for": seconds(next),
-                                     "waiting_seconds": waited.as_secs_f64() });
+                                     "waiting_seconds": look.elapsed.as_secs_f64(),
+                                     "federates": of(&others) });
                 // It is for looking at only.
                 let _ = directory::replace(file, format!("{status:#}\n").as_bytes());
             }

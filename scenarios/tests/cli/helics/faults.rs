@@ -4,7 +4,7 @@ use std::{
     io::Read,
     net::TcpListener,
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Command, Output, Stdio},
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -21,6 +21,17 @@ fn signal(name: &str, child: &Child) {
 
 /// A process that ends with the test.
 struct Running(Child);
+
+impl Running {
+    /// Waits for the end.
+    fn ends(mut self) -> Output {
+        let status = self.0.wait().unwrap();
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        self.0.stdout.take().unwrap().read_to_end(&mut stdout).unwrap();
+        self.0.stderr.take().unwrap().read_to_end(&mut stderr).unwrap();
+        Output { status, stdout, stderr }
+    }
+}
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -115,6 +126,56 @@ fn ended(bench: &Bench, mut run: Running) -> String {
     output
 }
 
+/// Files that two runs must have alike.
+const FILES: [&str; 6] = [
+    "federation/inbound.csv",
+    "federation/outbound.csv",
+    "trajectory.csv",
+    "events.csv",
+    "samples.csv",
+    "summary.json",
+];
+
+/// Where a federate fails, all files go up to the last time that was granted. A replay of them ends there in error, with
+/// equal files, and in order where it is told to end there.
+#[test]
+fn files_of_a_fault_agree() {
+    let Some(bench) = Bench::new("agree") else { return };
+    let head = format!("stop = '10 s'\n{}", LAG.replace("'none'", "'0.5 s'"));
+    let begin = "pub peer/u double; sub own/x double; run; to 3; put peer/u 1";
+    for (script, until) in [("until 10; die 7", 10.0), ("until 6.75; kill", 6.75)] {
+        bench.write(
+            &head,
+            &LAGS.replace("0.1 s", "0.25 s"),
+            &[("peer", &format!("{begin}; {script}"))],
+        );
+        bench.fails("run s.toml --force", 3);
+        let summary = json(&bench.read("out/s/summary.json"));
+        let end = summary["end_time"].as_f64().unwrap();
+        assert_eq!(summary["ended"], "fault");
+        assert!((until - 0.5..=10.0).contains(&end), "{end}");
+        let samples = bench.read("out/s/samples.csv");
+        let last: f64 = samples.lines().last().unwrap().split(',').next().unwrap().parse().unwrap();
+        assert!(last <= end && last > end - 0.5, "{last} {end}");
+        if until < 10.0 {
+            let told = bench.fails("run s.toml --replay out/s --out out/again --force", 3);
+            assert!(
+                told.contains("the record in out/s ends here") && told.contains("--until"),
+                "{told}"
+            );
+            for file in FILES {
+                let [a, b] = ["s", "again"].map(|out| bench.read(&format!("out/{out}/{file}")));
+                assert_eq!(a, b, "{file}");
+            }
+        }
+        bench.run(&format!("run s.toml --replay out/s --out out/again --force --until {end}"));
+    }
+    // What a killed run leaves has no summary: then the last line counts.
+    std::fs::remove_file(bench.dir.join("out/s/summary.json")).unwrap();
+    let told = bench.fails("run s.toml --replay out/s --out out/again --force", 3);
+    assert!(told.contains("broken off without summary.json"), "{told}");
+}
+
 /// Acceptance 10: a peer is killed, or stopped, or the broker is killed.
 #[test]
 fn lost_federates_are_named() {
@@ -130,6 +191,43 @@ fn lost_federates_are_named() {
         let name = if who == "peer" { "`peer`".to_owned() } else { format!("127.0.0.1:{port}") };
         assert!(told.contains(&name) && told.contains("federate `own` at "), "{who} {how}: {told}");
         signal("-KILL", &peer.0);
+    }
+}
+
+/// A peer that is killed before all begin is named, too.
+#[test]
+fn federates_lost_before_the_start_are_named() {
+    let Some(bench) = Bench::new("early") else { return };
+    let (_broker, port) = bench.foreign(3);
+    let peer = bench.peer(port);
+    let mut command = bench.command("run s.toml");
+    let run = Running(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    sleep(4 * SECOND);
+    signal("-KILL", &peer.0);
+    let begun = Instant::now();
+    let output = run.ends();
+    println!("ended after {:?}", begun.elapsed());
+    assert!(begun.elapsed() < 7 * SECOND);
+    let err = texts(&output).1;
+    assert_eq!(output.status.code(), Some(3), "{err}");
+    assert!(err.contains("`peer` gives no answer"), "{err}");
+}
+
+/// Where nothing is granted for long, it is told who waits for whom; the run ends only where it is to.
+#[test]
+fn a_stall_tells_who_waits_for_whom() {
+    let Some(bench) = Bench::new("stall") else { return };
+    let script = "pub peer/u double; sub own/x double; run; to 0.25; sleep 6; until 1";
+    for (keys, ends) in [("stall = '1.5 s'", false), ("stall = '1.5 s'\nstall_ends = true", true)] {
+        let federate = format!("{keys}\n{LAGS}");
+        bench.write(&format!("stop = '1 s'\n{LAG}"), &federate, &[("peer", script)]);
+        let output = bench.output("run s.toml --force");
+        let (out, err) = texts(&output);
+        assert_eq!(output.status.code(), Some(if ends { 3 } else { 0 }), "{out}{err}");
+        assert!(err.contains("no time was granted for "), "{err}");
+        assert!(err.contains("`peer` was granted 0.2") && err.contains("no other time"), "{err}");
+        assert!(err.contains("and waits for `peer` (at 0.2"), "{err}");
+        assert_eq!(err.contains("remove `stall_ends`"), ends, "{err}");
     }
 }
 

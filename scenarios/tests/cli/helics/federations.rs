@@ -38,6 +38,43 @@ fn a_check_tells_all_mistakes() {
     assert!(told.contains("peer/volt") && told.contains("peer/post"), "{told}");
 }
 
+/// Inputs of others have often no names; HELICS would tell one clash of units, and then go on without the federate. Keys that
+/// nobody publishes are told, too, and `--quiet` leaves mistakes.
+#[test]
+fn a_check_looks_at_inputs_of_others() {
+    let Some(bench) = Bench::new("others") else { return };
+    let federate = LAGS.replace("every", "unit = 'V'\nevery");
+    let peer = |hears: &str| {
+        format!("pub peer/u double; hear own/x kV; {hears}; run; every 0.1 9 peer/u 1 0; until 1")
+    };
+    bench.write(
+        &format!("stop = '1 s'\n{LAG}"),
+        &federate,
+        &[("peer", &peer("hear own/x W; hear own/z; sub own/y double"))],
+    );
+    for quiet in ["", " --quiet"] {
+        let output = bench.output(&format!("federation check s.toml{quiet}"));
+        let (out, err) = super::texts(&output);
+        assert_eq!(output.status.code(), Some(1), "{out}{err}");
+        let told = if quiet.is_empty() { &out } else { &err };
+        for part in [
+            "`own/x` is published in V, but an input without a name of `peer` is in W, which HELICS refuses",
+            "nobody publishes `own/y`, which",
+            "nobody publishes `own/z`, which",
+            "`peer/in:own/y` of `peer`",
+        ] {
+            assert!(told.contains(part), "{part} in {out}{err}");
+        }
+        assert!(!told.contains("kV"), "{told}");
+    }
+    let told = bench.fails("run s.toml", 3);
+    assert!(told.contains("is in W, which HELICS refuses"), "{told}");
+    // Of units that go together, HELICS converts the values.
+    bench.write(&format!("stop = '1 s'\n{LAG}"), &federate, &[("peer", &peer("hear own/x mV"))]);
+    bench.run("run s.toml --force");
+    assert!(bench.run("federation check s.toml").contains("own: ok"));
+}
+
 /// Without mistakes a check says so, and makes no results.
 #[test]
 fn a_check_of_what_fits() {
