@@ -146,7 +146,7 @@ fn spec(way: &Way, k: usize, count: usize, other: &PortSpec, session: &Session) 
     let name = if several { format!("{}[{k}]", way.port) } else { way.port.clone() };
     debug_assert!(several || count == 1, "one port");
     let ty = match way.carries {
-        Carries::Messages => other.ty,
+        Carries::Messages => way.read_as.map_or(other.ty, |ty| natural(ty, k)),
         Carries::Value(ty) if goes(ty, other.ty) => other.ty,
         Carries::Value(ty) => natural(ty, k),
     };
@@ -180,7 +180,10 @@ fn natural(ty: Type, k: usize) -> ValueType {
 fn goes(ty: Type, port: ValueType) -> bool {
     match ty {
         Type::Int => matches!(port, ValueType::Int | ValueType::Real),
-        Type::Bool => matches!(port, ValueType::Bool | ValueType::Unit),
+        // As 0 and 1.
+        Type::Bool => {
+            matches!(port, ValueType::Bool | ValueType::Unit | ValueType::Int | ValueType::Real)
+        }
         Type::Time => matches!(port, ValueType::Real | ValueType::Int),
         _ => false,
     }

@@ -33,6 +33,8 @@ pub(super) fn inwards(data: &Data, types: &[ValueType]) -> Result<Vec<Value>, St
         Data::Int(i) if ty == ValueType::Real => one(Value::Real(*i as f64)),
         Data::Int(i) => one(Value::Int(*i)),
         Data::Bool(_) if ty == ValueType::Unit => one(Value::Unit),
+        Data::Bool(b) if ty == ValueType::Real => one(Value::Real(f64::from(u8::from(*b)))),
+        Data::Bool(b) if ty == ValueType::Int => one(Value::Int(i64::from(*b))),
         Data::Bool(b) => one(Value::Bool(*b)),
         Data::Text(t) => one(Value::Text(Arc::from(t.as_str()))),
         Data::Complex(v) => reals(v, "complex number"),
@@ -84,7 +86,11 @@ pub(super) fn outwards(ty: Type, values: &[Value]) -> Result<Data, String> {
         Type::Bool => match first {
             Value::Unit => Data::Bool(true),
             Value::Bool(b) => Data::Bool(*b),
-            other => Data::Bool(number(other)? != 0.0),
+            other => match number(other)? {
+                0.0 => Data::Bool(false),
+                1.0 => Data::Bool(true),
+                x => return Err(format!("{x}, which is neither 0 (false) nor 1 (true)")),
+            },
         },
         Type::Text => Data::Text(text(first)?),
         Type::Complex => {
@@ -171,5 +177,8 @@ mod tests {
         assert_eq!(message(b" 4", ValueType::Int), Ok(Value::Int(4)));
         assert!(message(b"x", ValueType::Real).is_err());
         assert!(outwards(Type::Int, &[Value::Real(0.5)]).is_err());
+        assert_eq!(inwards(&Data::Bool(true), &real[..1]), Ok(vec![Value::Real(1.0)]));
+        assert_eq!(outwards(Type::Bool, &[Value::Real(1.0)]), Ok(Data::Bool(true)));
+        assert!(outwards(Type::Bool, &[Value::Real(0.5)]).is_err());
     }
 }

@@ -6,7 +6,7 @@ use std::fs;
 #[test]
 fn what_helics_cannot_carry_is_refused() {
     let dir = folder("helics-refused");
-    let all: [(&str, &str, &str); 20] = [
+    let all: [(&str, &str, &str); 21] = [
         ("core = 'inproc'", "", "`inproc` is refused"),
         ("core = 'zmqq'", "", "did you mean"),
         (
@@ -35,6 +35,11 @@ fn what_helics_cannot_carry_is_refused() {
             "[[federate.input]]\nfrom = 'p/u'\nto = 'lag.u'\ninitial = 1\n[[federate.input]]\nfrom = 'p/v'\nto = 'lag.u'\n\
              initial = 1\n",
             "two drivers",
+        ),
+        (
+            "",
+            "[[federate.input]]\nfrom = 'p/u'\nto = 'lag.u'\nunit = 'W'\ninitial = '2 V'\n",
+            "but the input counts in W",
         ),
         (
             "",

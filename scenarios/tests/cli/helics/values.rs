@@ -97,6 +97,78 @@ fn messages_of_endpoints_without_targets() {
     }
 }
 
+/// An endpoint may have several peers, and texts of messages may be numbers.
+#[test]
+fn messages_of_several_peers_carry_numbers() {
+    let Some(bench) = Bench::new("several") else { return };
+    let head = "stop = '2 s'\nconnections = ['any.y -> sum.u']\n[unit.any]\nkind = 'delay'\nof = 'event'\ndelay = '0.1 s'\n\
+                [unit.sum]\nkind = 'hold'\ninitial = 0.0\n[result]\nlast = 'final(sum.y)'\n";
+    let federate = "[[federate.message]]\nname = 'own/mail'\npeer = ['b/mail', 'a/mail']\nto = 'any.u'\nfrom = 'any.y'\n\
+                    type = 'double'\n";
+    let script = |name: &str, at: &str, value: &str| {
+        format!(
+            "whole; end {name}/mail own/mail; run; to {at}; mail {name}/mail {value}; until 1.5"
+        )
+    };
+    let (a, b) = (script("a", "0.5", "1.5"), script("b", "1", "2.5"));
+    bench.write(head, federate, &[("a", &a), ("b", &b)]);
+    bench.run("run s.toml");
+    let summary = super::super::json(&super::super::read(&bench.dir.join("out/s"), "summary.json"));
+    assert_eq!(summary["results"]["last"], 2.5);
+    for peer in ["a", "b"] {
+        let log = bench.log(peer);
+        let heard: Vec<&str> = log.iter().filter_map(|line| line.split(' ').nth(2)).collect();
+        assert_eq!(heard, ["1.5", "2.5"]);
+    }
+    for (peer, part) in [("[]", "names no endpoint"), ("['a/mail', 'a/mail']", "one twice")] {
+        let wrong = federate.replace("['b/mail', 'a/mail']", peer);
+        bench.write(head, &wrong, &[]);
+        assert!(bench.fails("check s.toml", 2).contains(part));
+    }
+    bench.write(head, &federate.replace("'double'", "'vector'"), &[]);
+    assert!(bench.fails("check s.toml", 2).contains("messages of the type `vector` are not read"));
+}
+
+/// Truth values of peers go into signals that are numbers, and come from them, as 0 and 1.
+#[test]
+fn truth_values_are_numbers_of_signals() {
+    let Some(bench) = Bench::new("bools") else { return };
+    let head = "stop = '1 s'\nsample = 'none'\n[unit.valve]\nkind = 'equations'\ninputs = { open = 0 }\n\
+                states = { level = 0 }\nderivatives = { level = 'open' }\ndiscrete = { full = 0 }\n\
+                outputs = { full = 'full', level = 'level' }\n[[unit.valve.event]]\nname = 'filled'\n\
+                when = 'level >= 0.25'\nreset = { full = '1' }\n[result]\nlevel = 'final(valve.level)'\n";
+    let federate = "[[federate.input]]\nfrom = 'peer/open'\nto = 'valve.open'\ntype = 'bool'\ninitial = false\n\
+                    [[federate.output]]\nfrom = 'valve.full'\nas = 'own/full'\ntype = 'bool'\n";
+    let script = "pub peer/open bool; sub own/full bool; run; to 0.25; put peer/open true; until 1";
+    bench.write(head, federate, &[("peer", script)]);
+    bench.run("run s.toml");
+    let summary = super::super::json(&super::super::read(&bench.dir.join("out/s"), "summary.json"));
+    let level = summary["results"]["level"].as_f64().unwrap();
+    assert!((level - 0.75).abs() < 1e-8, "{level}");
+    let log = bench.log("peer");
+    assert!(log.last().is_some_and(|l| l.ends_with("own/full true")), "{log:?}");
+    assert!(bench.read("out/s/federation/outbound.csv").contains(",bool,false\n"));
+}
+
+/// Acceptance 4: a long vector there and back; `SUPERDENSE_LONG=1` takes as many ports as there are.
+#[test]
+fn a_long_vector_there_and_back() {
+    let Some(bench) = Bench::new("long") else { return };
+    let count = if std::env::var_os("SUPERDENSE_LONG").is_some() { 60_000 } else { 5_000 };
+    let head = format!(
+        "stop = '1 s'\nsample = 'none'\nrecord = []\n[unit.echo]\nkind = 'delay'\nof = 'event'\ndelay = '0.1 s'\ncount = {count}\n"
+    );
+    let federate = "[[federate.input]]\nfrom = 'peer/v'\nto = 'echo[*].u'\ntype = 'vector'\n\
+                    [[federate.output]]\nfrom = 'echo[*].y'\nas = 'own/v'\ntype = 'vector'\n";
+    let script =
+        format!("pub peer/v vector; sub own/v vector; run; to 0.5; ramp peer/v {count}; until 1");
+    bench.write(&head, federate, &[("peer", &script)]);
+    bench.run("run s.toml");
+    let log = bench.log("peer");
+    let values: Vec<String> = (0..count).map(|k| format!("{:?}", f64::from(k) * 0.5)).collect();
+    assert_eq!(log, [format!("600000000 own/v {}", values.join(","))]);
+}
+
 /// Acceptance 5: two events at one tick go out as messages, in their order, and not as values.
 #[test]
 fn two_events_at_one_tick() {
