@@ -358,6 +358,15 @@ fn ranks_on_two_hosts_give_equal_files() {
     bench.good(command(&bench.dir, "run areas.toml --out one"));
     bench.good(cable.over(&bench, "run areas.toml --out two"));
     assert_equal_results(&bench.dir.join("one"), &bench.dir.join("two"));
+    for (name, file, sizes) in [
+        ("s4b", "network/s4b.toml", "--set duration=1s --set warm_up=0.2s"),
+        ("phold", "phold.toml", "--set entities=64 --set duration=0.02s"),
+    ] {
+        let (file, [one, two]) = (library(file), ["one", "two"].map(|n| format!("{name}-{n}")));
+        bench.good(command(&bench.dir, &format!("run {file} --out {one} {sizes}")));
+        bench.good(cable.over(&bench, &format!("run {file} --out {two} {sizes}")));
+        assert_equal_results(&bench.dir.join(one), &bench.dir.join(two));
+    }
     let file = library("phold.toml");
     let line = format!(
         "run {file} --out hosts-killed --set entities=256 --set duration=500s --sample 0.05s"
