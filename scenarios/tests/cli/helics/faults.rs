@@ -40,8 +40,12 @@ impl Drop for Running {
     }
 }
 
+/// A port that nobody has, and neither those behind it, which brokers take, too: below those of the system.
 fn free_port() -> u16 {
-    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
+    let taken = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_err();
+    let first = (std::process::id() % 500) as u16;
+    let mut ports = (0..500).map(|k| 20_000 + 20 * ((first + k) % 500));
+    ports.find(|port| (*port..port + 20).all(|port| !taken(port))).expect("free ports")
 }
 
 impl Bench {
@@ -89,8 +93,12 @@ impl Bench {
         let run = Running(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
         let begun = Instant::now();
         let file = self.dir.join("out/s/federation/outbound.csv");
+        let mut run = run;
         while std::fs::metadata(&file).map_or(0, |m| m.len()) < 200 {
-            assert!(begun.elapsed() < 30 * SECOND, "the run has not begun");
+            if begun.elapsed() > 30 * SECOND || run.0.try_wait().unwrap().is_some() {
+                let _ = run.0.kill();
+                panic!("the run has not begun: {}", texts(&run.ends()).1);
+            }
             sleep(Duration::from_millis(20));
         }
         run
