@@ -12,12 +12,12 @@ use crate::{
     translation::Translation,
 };
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     marker::PhantomData,
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// All that left an output port: tags and values, in the order of the cycles, and of one cycle in path order of the
+/// All that left an output port, or several of one model: tags and values, in the order of the cycles, and of one cycle in path order of the
 /// senders. Every executor gives the same. What a saved state brings back is sent again.
 ///
 /// ```
@@ -46,9 +46,16 @@ pub struct Outlet<M: Message, T> {
 impl<M: Message, T: Payload<M> + Clone> Outlet<M, T> {
     /// All that left since the last call.
     pub fn take(&self) -> Vec<(Tag, T)> {
+        self.take_by_port().into_iter().map(|(tag, _, value)| (tag, value)).collect()
+    }
+
+    /// All that left since the last call, each with the place of its port among those that are listened to.
+    pub fn take_by_port(&self) -> Vec<(Tag, usize, T)> {
         let mut tap = self.tap.lock().unwrap_or_else(PoisonError::into_inner);
         let heard = std::mem::take(&mut tap.heard);
-        heard.iter().filter_map(|(tag, value)| Some((*tag, T::unwrap(value)?.clone()))).collect()
+        let value =
+            |(tag, place, value): &(Tag, usize, M)| Some((*tag, *place, T::unwrap(value)?.clone()));
+        heard.iter().filter_map(value).collect()
     }
 }
 
@@ -58,16 +65,19 @@ impl<M: Message, T> std::fmt::Debug for Outlet<M, T> {
     }
 }
 
-/// One way to an outlet: an output port, and the translation of what it sends.
-type Way<M> = (u16, Option<Translation<M>>);
+/// One way to an outlet: an output port, the place of the port where it leaves, and the translation of what it sends.
+type Way<M> = (u16, usize, Option<Translation<M>>);
+
+/// Places of ports among those that are listened to.
+type Places = BTreeMap<u16, usize>;
 
 /// The outlet's place in a simulation.
 pub(crate) struct Tap<M: Message> {
     model: ModelKey,
-    port: u16,
+    places: Places,
     /// By sender.
     ways: HashMap<ModelKey, Vec<Way<M>>>,
-    heard: Vec<(Tag, M)>,
+    heard: Vec<(Tag, usize, M)>,
 }
 
 impl<M: Message> Tap<M> {
@@ -75,14 +85,17 @@ impl<M: Message> Tap<M> {
     fn trace(&mut self, core: &Core<M>) {
         self.ways.clear();
         if self.model != core.blueprint.root {
-            self.ways.insert(self.model, vec![(self.port, None)]);
+            let ways = self.places.iter().map(|(&port, &place)| (port, place, None));
+            self.ways.insert(self.model, ways.collect());
             return;
         }
         for (m, &key) in (0..).zip(&core.keys) {
             let mut ways = Vec::new();
             for (port, to) in core.network.wired(m) {
-                let found = &mut |z: Option<&Translation<M>>| ways.push((port, z.cloned()));
-                leave(&core.network, to, self.port, None, found);
+                let found = &mut |place, z: Option<&Translation<M>>| {
+                    ways.push((port, place, z.cloned()));
+                };
+                leave(&core.network, to, &self.places, None, found);
             }
             if !ways.is_empty() {
                 self.ways.insert(key, ways);
@@ -91,24 +104,24 @@ impl<M: Message> Tap<M> {
     }
 }
 
-/// Calls `found` for each way that leads from a target to an output port of the root.
+/// Calls `found` for each way that leads from a target to one of these output ports of the root.
 fn leave<M: Message>(
     network: &Network<M>,
     to: To,
-    port: u16,
+    places: &Places,
     z: Option<&Translation<M>>,
-    found: &mut impl FnMut(Option<&Translation<M>>),
+    found: &mut impl FnMut(usize, Option<&Translation<M>>),
 ) {
     match to {
         To::Model(_) => {}
         To::Net(net) => {
             let outside = network.receivers_of(net).iter().filter(|r| r.model == network.models);
-            outside.filter(|r| r.port == port).for_each(|_| found(z));
+            outside.filter_map(|r| places.get(&r.port)).for_each(|place| found(*place, z));
         }
         To::Routes(list) => {
             for route in network.routes_of(list) {
                 let z = network.translations.get(route.z as usize);
-                leave(network, route.to.decode(), port, z, found);
+                leave(network, route.to.decode(), places, z, found);
             }
         }
     }
@@ -119,13 +132,13 @@ impl<M: Message> Observer<M> for Tap<M> {
         self.ways.contains_key(&model)
     }
     fn transition(&mut self, site: &Site<'_>, transition: &Transition<'_, M>) -> Verdict {
-        for (port, z) in self.ways.get(&site.key()).into_iter().flatten() {
+        for (port, place, z) in self.ways.get(&site.key()).into_iter().flatten() {
             let sent = transition.outputs.iter().filter(|sent| sent.port == *port);
             let values = sent.filter_map(|sent| match z {
                 None => Some(sent.value.clone()),
                 Some(z) => (z.apply)(&sent.value),
             });
-            self.heard.extend(values.map(|value| (transition.tag, value)));
+            self.heard.extend(values.map(|value| (transition.tag, *place, value)));
         }
         Verdict::Continue(())
     }
@@ -144,13 +157,25 @@ impl<M: Message> Simulation<M> {
         path: &str,
         port: OutPort<T, A>,
     ) -> Result<Outlet<M, T>, RunError> {
+        self.listen_to_all(path, &[port])
+    }
+
+    /// Listens from now on to several output ports of one model; see [`listen`](Self::listen).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn listen_to_all<T: Payload<M>, A: 'static>(
+        &mut self,
+        path: &str,
+        ports: &[OutPort<T, A>],
+    ) -> Result<Outlet<M, T>, RunError> {
         let (model, (_, outputs)) = self.owner::<A>(path)?;
-        let port = port.index();
-        if port >= outputs {
+        if let Some(port) = ports.iter().map(|port| port.index()).find(|port| *port >= outputs) {
             return Err(RunError::UnknownOutput { path: path.to_owned(), port });
         }
+        let places = ports.iter().zip(0..).map(|(port, place)| (port.index(), place)).collect();
         let (ways, heard) = (HashMap::new(), Vec::new());
-        let tap = Arc::new(Mutex::new(Tap { model, port, ways, heard }));
+        let tap = Arc::new(Mutex::new(Tap { model, places, ways, heard }));
         let found = Arc::clone(&tap);
         let find = move |core: &Core<M>| {
             found.lock().unwrap_or_else(PoisonError::into_inner).trace(core);
@@ -247,6 +272,7 @@ mod tests {
             let (mut sim, add, counts) = simulation();
             let all = sim.listen("", counts).expect("a port");
             let own = sim.listen("b", Counter::COUNT).expect("a port");
+            let placed = sim.listen_to_all("", &[counts]).expect("a port");
             sim.inject("", add, 20, 50).expect("a port");
             sim.inject("b", Counter::ADD, 35, 7).expect("a port");
             match settings {
@@ -259,6 +285,7 @@ mod tests {
             let before = [(10, 1), (15, 1), (15, 100), (20, 2), (30, 3), (30, 52), (30, 5200)];
             assert_eq!(all.take(), tags(&[&before[..], &late].concat()));
             assert_eq!(all.take(), []);
+            assert!(placed.take_by_port().iter().all(|heard| heard.1 == 0));
         }
     }
 

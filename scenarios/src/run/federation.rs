@@ -22,7 +22,7 @@ use crate::{
     plan::federate::{Engine, Federate, Heard},
 };
 use outward::Outward;
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 use superdense_adapters::federation::{
     Arrival, Departure, Place,
     data::Data,
@@ -220,8 +220,9 @@ impl Federation {
         if self.granted.is_none() {
             let begins = self.facts.inputs.iter().flat_map(|h| h.ports.iter().zip(&h.initial));
             let begins: Vec<(u16, f64)> = begins.map(|(p, x)| (*p, *x)).collect();
+            let heard: BTreeSet<u16> = came.iter().map(|(port, _)| *port).collect();
             for (port, initial) in begins {
-                if !came.iter().any(|(p, _)| *p == port) {
+                if !heard.contains(&port) {
                     came.push((port, Value::Real(initial)));
                 }
                 self.held[usize::from(port)] = Some(f64::NAN);

@@ -26,7 +26,7 @@ enum Goes {
 struct Line {
     told: Told,
     goes: Goes,
-    outlets: Vec<Outlet<Value, Value>>,
+    outlet: Outlet<Value, Value>,
     last: Vec<Option<Value>>,
 }
 
@@ -56,12 +56,10 @@ impl Outward {
         let messages = ends.filter_map(|(k, e)| Some((e.1.clone()?, Goes::Messages(k))));
         let mut lines = Vec::new();
         for (told, goes) in values.chain(messages) {
-            let mut outlets = Vec::new();
-            for &port in &told.ports {
-                outlets.push(sim.listen("", OutPort::<Value>::new(port))?);
-            }
+            let ports: Vec<_> = told.ports.iter().map(|&p| OutPort::<Value>::new(p)).collect();
+            let outlet = sim.listen_to_all("", &ports)?;
             let last = vec![None; told.ports.len()];
-            lines.push(Line { told, goes, outlets, last });
+            lines.push(Line { told, goes, outlet, last });
         }
         let (grain, engine, up) = (facts.grain, facts.engine.label(), facts.up);
         Ok(Self { lines, resolution, grain, engine, up })
@@ -77,11 +75,8 @@ impl Outward {
         let engine = self.engine;
         let mut all = Vec::new();
         for line in &mut self.lines {
-            let mut heard: Vec<(Tag, usize, Value)> = Vec::new();
-            for (k, outlet) in line.outlets.iter().enumerate() {
-                heard.extend(outlet.take().into_iter().map(|(tag, value)| (tag, k, value)));
-            }
-            heard.sort_by_key(|h| h.0);
+            let mut heard = line.outlet.take_by_port();
+            heard.sort_by_key(|h| (h.0, h.1));
             if let Some((tag, ..)) = heard.iter().find(|h| h.0.ticks != exact && !up) {
                 let place = at(resolution, &line.told.path, *tag);
                 return Err(format!(
