@@ -221,10 +221,10 @@ def dask(bench):
     bench.write("small.study.toml", f"""
         scenario = "small.toml"
         [vary]
-        k = {{ from = 0.0, to = 1.0, steps = {jobs} }}
+        k = {{ from = 0.0, to = 1.0 }}
         [ask.all]
-        design = "grid"
-        results = ["top"]
+        method = "grid"
+        over = {{ k = {jobs} }}
     """)
     bench.write("cluster.py", f"""
         import subprocess, sys, time
