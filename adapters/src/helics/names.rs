@@ -28,10 +28,10 @@ impl Names {
         }
         if let Some(number) = own("id").and_then(Json::as_u64) {
             // A core that its federates have left keeps their names.
-            match is_left {
-                true => self.by_number.entry(number).or_insert_with(|| all.clone()),
-                false => self.by_number.entry(number).insert_entry(all.clone()).into_mut(),
-            };
+            let known = self.by_number.entry(number).or_default();
+            if !is_left || known.is_empty() {
+                known.clone_from(&all);
+            }
         }
         all
     }
