@@ -191,17 +191,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let flipped = self.state.pending.first().is_some_and(|p| p.tick <= k);
             return self.plan_events(k, t, flipped);
         }
-        if proposes {
-            self.note_flipped(k);
-            self.state.plan = Plan::Due(k, Action::Send);
-        } else if links.is_empty() && !found {
+        if links.is_empty() && !found {
             self.look(t);
             self.queue_segments(t, Cause::Band)?;
-            self.state.plan = Plan::Due(k, Action::Send);
-        } else {
+        } else if !proposes || !self.state.carried.is_empty() {
             // Sides that change are events of nobody.
             return self.plan_events(k, t, true);
         }
+        self.state.plan = Plan::Due(k, Action::Send);
         Ok(())
     }
 
@@ -266,13 +263,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.state.pending.iter().filter(close).fold(t, |at, p| at.max(p.t))
     }
 
-    /// Notes the relations that flip up to tick `k`.
-    fn note_flipped(&mut self, k: i64) {
-        self.scratch.flipped.clear();
-        let here = self.state.pending.iter().filter(|p| p.tick <= k && p.touch.is_none());
-        self.scratch.flipped.extend(here.map(|p| p.relation));
-    }
-
     /// Puts the flips at tick `k` among the variables of the scratch, and these onto the surface along which it
     /// begins to slide there.
     fn put_flips_on_surface(&mut self, k: i64, t: f64) {
@@ -285,9 +275,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
     }
 
-    /// Puts the held values of the scratch, after the flips at tick `k`, among its variables.
+    /// Puts the held values of the scratch, after the flips at tick `k`, among its variables, and notes these flips.
     fn put_flips(&mut self, k: i64) {
-        self.note_flipped(k);
+        self.scratch.flipped.clear();
+        let here = self.state.pending.iter().filter(|p| p.tick <= k && p.touch.is_none());
+        self.scratch.flipped.extend(here.map(|p| p.relation));
         let Scratch { vars, held, .. } = &mut self.scratch;
         let held_places = self.scene.dims.held();
         vars[held_places.clone()].copy_from_slice(&held[held_places]);

@@ -386,8 +386,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.note_held();
         let dims = self.scene.dims;
         // Of the others' jumps by a link a unit hears in the next cycle: until then, it goes by what it knows.
-        let jumped = self.scratch.jumped.take();
-        let unknown = jumped.map(|(link, before)| self.unknown_after(link, before));
+        let unknown =
+            self.scratch.jumped.take().map(|(link, sides)| self.unknown_after(link, sides));
         let seen = unknown.as_ref().map(|unknown| {
             let mut seen = self.scratch.held.clone();
             let sides = seen[dims.first_side()..].iter_mut().zip(unknown);
@@ -412,7 +412,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 let of = &self.readers.of[event];
                 let open = |unknown: &Vec<Option<f64>>| of.iter().any(|&k| unknown[k].is_some());
                 if let Some(seen) = seen.as_ref().filter(|_| unknown.as_ref().is_some_and(open)) {
-                    *truth &= conditions.holds(event, seen);
+                    // The side before may be that of a link in the cycle before, which was not known either.
+                    *truth &= conditions.holds(event, seen) || conditions.holds(event, held);
                     continue;
                 }
             }

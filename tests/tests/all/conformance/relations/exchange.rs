@@ -304,6 +304,40 @@ fn rule_21_steps_of_another_branch() {
     check(&[case.event("turn", Time(1, 1000), 0).end(0, 0.952_528_929_7)]);
 }
 
+/// Members that have not heard of a link yet, as another one takes place, do not propose it again; and sides that others
+/// decide at the tick of a proposal are theirs there.
+#[test]
+fn rule_20_what_members_know_between_links() {
+    let swap = "[unit.a]\nkind = 'equations'\nMETHOD\nstates = { x = -1 }\nderivatives = { x = '1' }\n\
+                [[unit.a.event]]\nname = 'back'\nat = 3\nreset = { x = '-x' }\n\
+                [unit.b]\nkind = 'equations'\nMETHOD\nstates = { x = 0 }\ndiscrete = { n = 0 }\n\
+                algebraic = { z = 1 }\nresiduals = { z = 'z + x - 1' }\nderivatives = { x = 'z' }\n\
+                outputs = { n = 'n' }\n\
+                [[link]]\nname = 'swap'\nunits = ['a', 'b']\nwhen = 'b.x + a.x < 0'\n\
+                reset = { 'a.x' = 'b.x', 'b.x' = 'a.x' }\n\
+                [[link]]\nname = 'count'\nunits = ['a', 'b']\nwhen = 'a.x <= 1'\n\
+                reset = { 'b.n' = 'b.n + 1' }\npriority = 1\n";
+    let rest = "[unit.a]\nkind = 'equations'\nMETHOD\nstates = { x = 0.5 }\ndiscrete = { d = 0, n = 0 }\n\
+                derivatives = { x = '-3' }\noutputs = { n = 'n' }\n\
+                [[unit.a.event]]\nname = 'never'\nwhen = 'mod(x, 1) <= d'\n\
+                [unit.b]\nkind = 'equations'\n\
+                [[link]]\nname = 'l'\nunits = ['a', 'b']\nwhen = 'a.x <= 0'\nreset = { 'a.n' = '1' }\n";
+    check(&[
+        scenario("C20.16", swap)
+            .algebraic()
+            .stop(3.5)
+            .event("back", Time(3, 1), 0)
+            .event("swap", Time(3, 1), 2)
+            .event("count", Time(3, 1), 3)
+            .end_of("b", 0, 1.0),
+        scenario("C20.17", rest)
+            .stop(1.0)
+            .event("l", Root(1, 6), 1)
+            .end_of("a", 0, 1.0)
+            .only(&["rk45", "rk23", "rk4", "taylor", "rodas"]),
+    ]);
+}
+
 /// An event right after a link that was refused jumps for those who hear the unit.
 #[test]
 fn rule_20_a_jump_after_a_refusal() {
