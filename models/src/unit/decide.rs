@@ -537,9 +537,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if self.scratch.released.contains(&k) {
             return Some(false);
         }
-        let reached = self.scratch.flipped.contains(&(k as u16)) || self.certain(k) == 0.0;
         let apart = sliding.apart.iter().any(|&flag| self.side(flag) != 0.0);
-        if !reached || apart || !self.is_held(k) {
+        // One that flipped has been put onto it, unless only a change of this cycle drives it back.
+        if self.certain(k) != 0.0 || apart || !self.is_held(k) {
             return None;
         }
         self.set_side(sliding.flag, 1.0);

@@ -138,6 +138,23 @@ const FINE: &[&str] = &["us", "ns", "ps", "fs"];
 const CURVED: &[&str] = &["rk45", "rk23", "taylor", "rodas", "auto"];
 const SLIDING: &[&str] = &["rk45", "rk23", "taylor", "rodas", "closed", "auto"];
 
+/// What the mode of a flip drives back onto its surface is not on it yet: it goes back first.
+#[test]
+fn rule_18_a_mode_that_drives_back() {
+    let text = "switching = 'sliding'\nstates = { x = '-1/3' }\nderivatives = { x = '-sign(x)' }\n\
+                outputs = { x = 'x' }\ninitial = 'up'\n\
+                [unit.u.mode.up]\nderivatives = { x = '1' }\n\
+                [[unit.u.mode.up.event]]\nname = 'above'\nwhen = 'x > 0'\nto = 'back'\n\
+                [unit.u.mode.back]\n[[unit.u.mode.back.event]]\nname = 'down'\nwhen = 'x <= 0'\n";
+    // At 334 ms it is 2/3 ms above, and comes down at 334.667 ms.
+    check(&[unit("C18.49", text)
+        .only(SLIDING)
+        .resolutions(&["ms"])
+        .event("above", Root(1, 3), 0)
+        .event("down", Root(335, 1000), 0)
+        .end(0, 0.0)]);
+}
+
 #[test]
 fn rule_18_sliding() {
     let slide = |start: &str, rate: &str| {
