@@ -197,6 +197,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             self.state.over.clear();
         }
         self.scratch.flipped.clear();
+        self.scratch.committed.clear();
         self.arrive(fx.now().ticks);
         self.core.remark().into_iter().for_each(|remark| fx.report(Fact::Note(remark)));
         if bag.is_some() && self.scene.equations.recalls() {
@@ -229,6 +230,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         if bag.is_some() && !self.state.fired.is_empty() {
             self.note_all_ended();
+            self.scratch.committed.clone_from(&self.state.fired);
         }
         // What was planned for later is void; what was sent is gone.
         self.state.outbox.clear();
@@ -238,7 +240,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             bag.is_some() || matches!(plan, Plan::Due(_, Action::Events | Action::Decide));
         let told = match bag {
             Some(bag) => self.receive(bag, &mut deciding, fx)?,
-            None if deciding.is_empty() => false,
             None => self.decide(&deciding, fx).map(|()| false)?,
         };
         if changed {
@@ -407,6 +408,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.state.exchanges += sources.len() as u64;
         self.state.exchanged_bytes += TAG * sources.len() as u64;
         self.take_over(&received, fx)?;
+        self.scratch.committed.clear();
         Ok(received.signal)
     }
 

@@ -351,7 +351,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Whether a jump may have turned the indicator of relation `k`, which reads nothing that changed: near
     /// its end the way it goes decides, if that is certain. Else it keeps its side (rule 4). Beside a jump of states, a
-    /// discrete value or a mode turns what has gone to its side from there, and a segment what a link has moved.
+    /// discrete value or a mode turns what has gone to its side from there, and a segment what a link, or an event of this
+    /// cycle, has moved.
     fn may_turn(&mut self, k: usize, at: Instant, known: &mut Known) -> bool {
         let (dims, Scratch { vars, prior, .. }) = (&self.scene.dims, &self.scratch);
         let Relation { kind, stops, .. } = self.readers.relations[k];
@@ -359,7 +360,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             return false;
         }
         let changed = |places: Range<usize>| vars[places.clone()] != prior[places];
-        if !stops && changed(Dims::STATES..dims.first_input()) {
+        let events = self.scene.equations.events();
+        let resets =
+            |e: &u16| events[usize::from(*e)].sets(|set| self.readers.read(k, |id| id == set));
+        if !stops && changed(Dims::STATES..dims.first_input())
+            || self.scratch.committed.iter().any(resets)
+        {
             return true;
         }
         let now = self.scene.frame.last + at.tick;
@@ -384,11 +390,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// Whether the indicator of relation `k` reads an input that is heard at this tick.
     fn hears(&self, k: usize, now: i64) -> bool {
         let (first, inputs) = (self.scene.dims.first_input(), &self.scene.frame.inputs);
-        let mut reads = self.readers.reads[k].iter().flatten();
-        reads.any(|id| {
-            let input = (id.0 as usize).checked_sub(first).and_then(|i| inputs.get(i));
-            input.is_some_and(|held| held.at == now)
-        })
+        let heard = |place: usize| inputs.get(place - first).is_some_and(|held| held.at == now);
+        self.readers.read(k, |place| place >= first && heard(place))
     }
 
     /// The side of relation `k` where it comes to stand on its threshold, or on a whole number, or rests on zero as
@@ -458,7 +461,6 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let (dims, Scratch { vars, prior, .. }) = (&self.scene.dims, &self.scratch);
         // Algebraic variables are solved for anew without a reset.
         let states = Dims::STATES..Dims::STATES + dims.differential();
-        let mut reads = self.readers.reads[k].iter().flatten().map(|id| id.0 as usize);
         let is_reset = |place: usize| {
             states.contains(&place) && vars[place] != prior[place] && by.sets(|set| set == place)
         };
@@ -466,7 +468,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             Kind::Sign => self.side(k) != 0.0 && self.certain(k) == 0.0,
             Kind::Floor => self.beyond_whole(k).is_some(),
         };
-        near && reads.any(is_reset)
+        near && self.readers.read(k, is_reset)
     }
 
     /// The side on the other side of the whole number on which relation `k` stands.
@@ -488,10 +490,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let holds = self.holds(number);
         self.scratch.vars = now;
         let first = self.scene.dims.first_discrete();
-        let reads = |k: u16| self.readers.reads[usize::from(k)].iter().flatten();
         let of = &self.readers.of[number];
         let ends = |s: &(u16, f64)| {
-            of.contains(&s.0.into()) && reads(s.0).any(|id| (id.0 as usize) < first)
+            of.contains(&s.0.into()) && self.readers.read(s.0.into(), |place| place < first)
         };
         !holds && !sides.iter().skip(1).any(ends)
     }

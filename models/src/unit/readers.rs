@@ -114,6 +114,11 @@ impl Readers {
         }
     }
 
+    /// Whether the indicator of relation `k` is known to read such a variable.
+    pub(super) fn read(&self, k: usize, like: impl Fn(usize) -> bool) -> bool {
+        self.reads[k].iter().flatten().any(|id| like(id.0 as usize))
+    }
+
     /// Whether a unit at rest wakes where this variable is set: a state, or what the event reads that brought it to rest.
     pub(super) fn wakes(&self, dims: &Dims, place: usize) -> bool {
         (Dims::STATES..dims.first_input()).contains(&place) || self.rests_on.contains(&place)

@@ -164,6 +164,8 @@ pub(super) struct Scratch {
     /// The number among the unit's links of that which took place in this cycle, if one did, and the sides of
     /// relations before it.
     pub jumped: Option<(usize, Vec<f64>)>,
+    /// Events whose resets are in the variables that a bag of the same cycle finds: sides are decided once (rule 11).
+    pub committed: Vec<u16>,
     /// Relations that flipped in this cycle, and events that these set off.
     pub flipped: Vec<u16>,
     pub begun: Vec<u16>,

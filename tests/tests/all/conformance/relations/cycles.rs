@@ -183,6 +183,30 @@ fn rule_11_what_follows() {
     ]);
 }
 
+/// A reset puts a value onto a threshold, from where an input of that cycle leads on.
+#[test]
+fn rule_11_sides_are_decided_once() {
+    let text = |before: &str, after: &str| {
+        format!(
+            "connections = ['a.y -> b.i']\n\
+             [unit.a]\nkind = 'equations'\ndiscrete = {{ y = {before} }}\noutputs = {{ y = 'y' }}\n\
+             [[unit.a.event]]\nname = 'turn'\nat = 1\nreset = {{ y = {after} }}\n\
+             [unit.b]\nkind = 'equations'\nMETHOD\nstates = {{ x = 3 }}\ninputs = {{ i = 0 }}\n\
+             derivatives = {{ x = 'i' }}\noutputs = {{ x = 'x' }}\n\
+             [[unit.b.event]]\nname = 'set'\nat = 1\nreset = {{ x = -1 }}\n\
+             [[unit.b.event]]\nname = 'below'\nwhen = 'x < -1'\n"
+        )
+    };
+    let case = |id: &str, before: &str, after: &str| {
+        let case = scenario(id, &text(before, after)).stop(2.0);
+        case.event("turn", Time(1, 1), 0).event("set", Time(1, 1), 0)
+    };
+    check(&[
+        case("C11.8", "-1", "1").end_of("b", 0, 0.0),
+        case("C11.9", "1", "-1").event("below", Time(1, 1), 1).end_of("b", 0, -2.0),
+    ]);
+}
+
 #[test]
 fn rule_12_resets_onto_the_surface() {
     let ball = |when: &str, v: &str, rest: &str| {
