@@ -63,9 +63,7 @@ impl AnyCore {
 
     /// The solution at the present may be off as far as the tolerances allow.
     pub(crate) fn distrust(&mut self) {
-        if let Self::Stepped(core) = self {
-            core.distrust();
-        }
+        each!(self, core => core.distrust());
     }
 
     /// Whether stability limits the steps of an explicit method.

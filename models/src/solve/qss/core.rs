@@ -185,6 +185,11 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         self.deaf = !on;
     }
 
+    /// The states at the present are as far off as their quanta.
+    pub(crate) fn distrust(&mut self) {
+        self.state.off.iter_mut().for_each(|(off, _)| *off = true);
+    }
+
     /// Steps, and looks at indicators, so far.
     pub(crate) fn work(&self) -> (u64, u64) {
         (self.state.engine.steps, self.state.looks)

@@ -30,6 +30,19 @@ fn rule_05_approach_flips_nothing() {
     ]);
 }
 
+/// A method that takes over from another one does not know the solution better than that did.
+#[test]
+fn rule_05_touching_under_changing_methods() {
+    let text = format!(
+        "tolerance = 1e-9\nabsolute_tolerance = 1.024e-8\nstates = {{ x = 256, y = 0 }}\n\
+         derivatives = {{ x = '1024*(2*(t - 0.5))', y = '1024*exp(-(4*(t - 4)^2))' }}\n{}{}",
+        when("leaves", "x/1024 < 0.25"),
+        event("falls", "crossing = 'y/1024 + x/1024'\ndirection = 'falling'")
+    );
+    let case = unit("C5.78", &text).curved(0.0).only(&["auto"]).resolutions(&["ns"]);
+    check(&[case.stop(1.0).event("leaves", First, 0)]);
+}
+
 #[test]
 fn rule_05_touching_flips_nothing() {
     let square = |root: &str, condition: &str| {
