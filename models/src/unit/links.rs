@@ -341,9 +341,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.state.sessions.iter_mut().for_each(|session| session.told = false);
         let number = self.first_link() + link;
         self.state.truth[number] = true;
-        self.state.linked = self.scene.frame.last;
         self.state.events += 1;
-        fx.located();
+        // Those that follow on each other without time are limited in micro-steps.
+        if std::mem::replace(&mut self.state.linked, self.scene.frame.last) < self.scene.frame.last
+        {
+            fx.located();
+        }
         if first {
             let unit = Some(Arc::clone(&name));
             fx.report(Fact::Event { unit, name, kind: EventKind::Shared });
