@@ -13,6 +13,9 @@ use std::collections::HashMap;
 
 /// R14: so much of a tick early is on the tick.
 const SNAP: f64 = 1.0 / 1024.0;
+/// Errors that die out along a piece leave those that the steps of the judged program add: this part of those at its
+/// beginning, which is some tens of tolerances.
+const STEPS: f64 = 1.0 / 30.0;
 /// So small is the argument of a square root that is zero.
 const ZERO: f64 = 1e-20;
 /// Rule 6.
@@ -437,7 +440,7 @@ impl<const M: usize> Sim<'_, M> {
         let solved =
             self.sys.graph.solved(self.argument(switch)) && c[2..].iter().any(|x| x.c.hi != 0.0);
         let solving = if solved { u.absolute + u.relative * (1.0 + c[0].c.hi.abs()) } else { 0.0 };
-        let error = roots::error(c, at) + solving;
+        let error = roots::error(c, at).max(STEPS * c[0].error()) + solving;
         let ball = roots::ball(c, at);
         // Rule 15: located by the time alone.
         let straight = matches!(switch, Switch::Relation(r) if self.sys.timed[r as usize])

@@ -23,7 +23,7 @@ pub(crate) struct Flip {
     pub(crate) beyond: bool,
 }
 
-/// R11(b): so many located events of one unit, each at most so many ticks after the one before, without such a
+/// R11(b): so many located events of one unit may come, each at most so many ticks after the one before, without such a
 /// pause.
 const CHATTER: usize = 1000;
 const GAP: i64 = 2;
@@ -523,10 +523,10 @@ impl<const M: usize> Sim<'_, M> {
                 _ => {}
             }
             list.push_back(self.tick);
-            if list.len() > CHATTER {
+            if list.len() > CHATTER + 1 {
                 list.pop_front();
             }
-            let all = list.len() == CHATTER;
+            let all = list.len() > CHATTER;
             // Where ten thousand ticks are microseconds, what goes on at this rate will go on.
             let fine = self.model.resolution >= 9 && self.stop - self.tick > 2 * WITHIN;
             let begun = list.len().checked_sub(SURE).map(|i| list[i]);
@@ -535,7 +535,7 @@ impl<const M: usize> Sim<'_, M> {
                 let lo = if all { list[0] } else { begun.unwrap_or(list[0]) };
                 let time = Ticks { lo, hi: self.tick + 2 * WITHIN };
                 let message = format!(
-                    "{CHATTER} located events, each at most {GAP} ticks after the one before"
+                    "more than {CHATTER} located events, each at most {GAP} ticks after the one before"
                 );
                 return Err(Stop::Fail(FailureKind::Chattering, message, time));
             }

@@ -95,10 +95,21 @@ impl<const M: usize> Sim<'_, M> {
     fn put_back(&mut self, e: usize, quantity: Id, level: Dd) -> Result<(), Stop> {
         let value = self.now(quantity)?;
         let (now, error) = ((value.c - level).hi.abs(), SAFETY * value.error());
-        let v = std::mem::replace(&mut self.v, self.pre.clone());
+        let mut own = self.pre.clone();
+        for slot in self.sys.events[e].reset.iter().map(|(v, _)| self.sys.slot(*v)) {
+            own[slot] = self.v[slot];
+        }
+        let v = std::mem::replace(&mut self.v, own);
+        let moved = self.now(quantity);
+        self.v.clone_from(&self.pre);
         let was = self.now(quantity);
         self.v = v;
-        let was = (was?.c - level).hi.abs();
+        let (moved, was) = (moved?.c - level, was?.c - level);
+        if moved == was {
+            // Another event of the cycle has put it there.
+            return Ok(());
+        }
+        let was = was.hi.abs();
         if now > 1e-9_f64.max(error) {
             return Ok(());
         }
