@@ -47,6 +47,12 @@ pub fn eval(c: &[f64], e: f64) -> f64 {
     }
 }
 
+/// The sum of the magnitudes of all terms at `e`, of which rounding is a part.
+#[inline]
+pub(crate) fn size(c: &[f64], e: f64) -> f64 {
+    c.iter().rev().fold(0.0, |sum, c| sum * e.abs() + c.abs())
+}
+
 /// Value and first derivative at `e` in one pass.
 ///
 /// ```

@@ -7,7 +7,7 @@ use super::{
     expander::expanded,
     ode::Doubts,
 };
-use crate::maths::expr::Scalar;
+use crate::maths::{expr::Scalar, poly};
 
 /// Coefficients that are looked at: the value and seven derivatives.
 const TERMS: usize = 8;
@@ -236,8 +236,9 @@ impl<'a, E: Equations, C: Course> Doubt<'a, E, C> {
             errors[Dims::STATES + i] = self.course.error(t, i, x);
         }
         let first = dims.first_input();
-        for (k, slip) in scene.frame.slips.iter().enumerate() {
-            errors[first + k] = slip + HEARD * vars[first + k].abs();
+        for (k, (slip, held)) in scene.frame.slips.iter().zip(&scene.frame.inputs).enumerate() {
+            let terms = poly::size(held.segment.coefficients(), scene.age(held, t));
+            errors[first + k] = slip + HEARD * terms;
         }
         self.tendency.doubt_solved(scene, &vars, &mut errors);
         (self.tendency.vars, self.tendency.errors) = (vars, errors);

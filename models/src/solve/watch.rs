@@ -143,21 +143,17 @@ impl Watch {
     ) -> Result<(Option<f64>, f64), NotFinite> {
         let first = flips.list.len();
         let found = self.search_pieces(scene, state, work, end, flips);
-        if found.is_err() {
-            flips.cut(first);
-            return found;
-        }
+        let (left, reached) = found.inspect_err(|_| flips.cut(first))?;
         flips.list[first..].sort_by(|a, b| a.t.total_cmp(&b.t).then(a.relation.cmp(&b.relation)));
         let stop =
             flips.list[first..].iter().find(|f| self.relations[usize::from(f.relation)].stops);
         let behind = stop.map_or(f64::INFINITY, |f| f.t + scene.tick);
-        let reached = found.as_ref().map_or(end, |(_, end)| *end);
         let limit = if reached < end { behind.min(reached) } else { behind };
         if limit < f64::INFINITY {
             let keep = flips.list[first..].iter().take_while(|f| f.t <= limit).count();
             flips.cut(first + keep);
         }
-        found
+        Ok((left, reached))
     }
 
     fn search_pieces<E: Equations>(

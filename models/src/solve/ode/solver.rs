@@ -7,6 +7,7 @@ use super::control::{Controller, Options, Statistics};
 use super::method::Method;
 use super::outcome::{OutsideStep, StepError, StepInfo};
 use super::path::{Path, put};
+use crate::maths::poly;
 use implicit::Linear;
 
 mod defect;
@@ -274,8 +275,7 @@ impl Solver {
     /// How far state `i`, which is `x` at `t` in the last step, may be off there by what that step
     /// adds, and by its rounding. Inside a step the error is taken to grow as at its end.
     pub fn error_at(&self, t: f64, i: usize, x: f64) -> f64 {
-        let e = t - self.path.start();
-        let terms = self.path.row(i).iter().rev().fold(0.0, |sum, c| sum * e.abs() + c.abs());
+        let terms = poly::size(self.path.row(i), t - self.path.start());
         let rounding = f64::EPSILON * terms.max(x.abs());
         // Of the sum over the steps so far.
         let summed = f64::EPSILON * self.sizes.get(i).copied().unwrap_or(0.0);

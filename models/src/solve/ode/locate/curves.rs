@@ -7,6 +7,9 @@ use crate::maths::poly::{self, Coefficients};
 /// the whole polynomial.
 const NEGLIGIBLE: f64 = 1e-14;
 
+/// A series may leave out so much of a function, relative to its first coefficient or absolutely.
+const LEFT_OUT: f64 = 1e-9;
+
 /// A polynomial's largest deviation from its first coefficient, up to `width`.
 #[inline]
 pub fn spread(c: &[f64], width: f64) -> f64 {
@@ -24,7 +27,10 @@ pub(super) struct Polynomial<'a, R> {
 
 impl<R: FnMut(f64) -> Option<f64>> Curve for Polynomial<'_, R> {
     fn value(&mut self, t: f64) -> f64 {
-        poly::eval(self.row, t - self.start)
+        let z = poly::eval(self.row, t - self.start);
+        // A series leaves out more than rounding, which decides where the function only just comes to zero.
+        let near = z.abs() <= LEFT_OUT * (1.0 + self.row[0].abs());
+        if near { (self.correct)(t).unwrap_or(z) } else { z }
     }
 
     fn range(&self) -> (f64, f64) {
@@ -51,8 +57,7 @@ impl<R: FnMut(f64) -> Option<f64>> Curve for Polynomial<'_, R> {
     }
 
     fn rounding(&self, t: f64) -> f64 {
-        let e = (t - self.start).abs();
-        4.0 * f64::EPSILON * self.row.iter().rev().fold(0.0, |sum, c| sum * e + c.abs())
+        4.0 * f64::EPSILON * poly::size(self.row, t - self.start)
     }
 
     fn root(&mut self, level: f64, sign: f64, from: (f64, f64), to: (f64, f64)) -> f64 {

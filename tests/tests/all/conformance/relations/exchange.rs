@@ -304,6 +304,18 @@ fn rule_21_steps_of_another_branch() {
     check(&[case.event("turn", Time(1, 1000), 0).end(0, 0.952_528_929_7)]);
 }
 
+/// What is heard is rounded as its terms are, also where it is zero: a touch in the condition of a link is none.
+#[test]
+fn rule_20_touches_that_are_heard() {
+    let text = "[unit.a]\nkind = 'equations'\nMETHOD\nstates = { x = 1 }\nderivatives = { x = 'x' }\n\
+                outputs = { x = 'x' }\n\
+                [unit.b]\nkind = 'equations'\nMETHOD\nstates = { y = -1 }\nderivatives = { y = '-2*(t - 1)' }\n\
+                [[link]]\nname = 'l'\nunits = ['a', 'b']\nwhen = '0 <= a.x and b.y <= 0'\nreset = { 'a.x' = '0' }\n";
+    let case = scenario("C20.18", text).curved(0.0).within(1e-4).stop(2.0);
+    let case = case.only(&["rk45", "rk23", "rk4", "taylor", "rodas"]);
+    check(&[case.resolutions(&["ms", "us", "ns"]).end_of("a", 0, 7.389_056_099)]);
+}
+
 /// Members that have not heard of a link yet, as another one takes place, do not propose it again; and sides that others
 /// decide at the tick of a proposal are theirs there.
 #[test]

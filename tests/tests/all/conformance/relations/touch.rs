@@ -30,6 +30,18 @@ fn rule_05_approach_flips_nothing() {
     ]);
 }
 
+/// A square is nowhere below zero, and neither is the series that stands for it.
+#[test]
+fn rule_05_touching_squares_of_series() {
+    let text = format!(
+        "states = {{ x = 0, v = 1 }}\ndiscrete = {{ d = 0 }}\nderivatives = {{ x = 'v', v = 'x' }}\n\
+         outputs = {{ x = 'x' }}\n{}",
+        when("e", "(x - 0.25)^2 >= d")
+    );
+    let case = unit("C5.79", &text).affine(0.0).within(1e-6).stop(1.0).end(0, 1.175_201_193_6);
+    check(&[case.only(&["rk45", "rk23", "rk4", "taylor", "rodas", "closed"])]);
+}
+
 /// A method that takes over from another one does not know the solution better than that did.
 #[test]
 fn rule_05_touching_under_changing_methods() {
