@@ -162,7 +162,7 @@ impl<const M: usize> Sim<'_, M> {
             let exact =
                 degree <= u.exact_degree as usize && (polynomial || degree == 0 && error == 0.0);
             let base = if !exact {
-                u.absolute + u.relative * size
+                self.added() * (u.absolute + u.relative * size)
             } else if degree > 0 {
                 f64::EPSILON * size
             } else {

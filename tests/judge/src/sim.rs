@@ -432,6 +432,11 @@ impl<'a, const M: usize> Sim<'a, M> {
         Ok(units)
     }
 
+    /// Errors of steps from event to event add up, some tens of tolerances each: what a thousand tolerances become.
+    pub(crate) fn added(&self) -> f64 {
+        1.0 + self.run.happened.len() as f64 / 100.0
+    }
+
     /// Notes an event that takes place.
     pub(crate) fn note(&mut self, place: crate::verdict::Place, name: String, units: &[usize]) {
         let mut after = Vec::new();

@@ -134,11 +134,19 @@ fn is_in_narrow_band(case: &Case, difference: &str) -> bool {
         .any(|e| narrow(e.1) && named(e))
 }
 
-/// Whether the error is that of an event that came ever faster, and which does not come again.
+/// Whether the error is that of an event that came ever faster, and which does not come again, unless another one sets
+/// its unit going.
 fn fell(run: &Run, tick: i64, why: &str) -> bool {
-    let named = |h: &superdense_judge::Happened| why.contains(&format!("event `{}`", h.name));
-    let mut all = run.happened.iter().filter(|h| named(h));
-    why.contains("has fallen through") && all.clone().count() > 2 && all.all(|h| h.tick.lo <= tick)
+    let unit = |h: &superdense_judge::Happened| match h.place {
+        Place::Unit(u, ..) => Some(u),
+        Place::Link(_) => None,
+    };
+    let named = |h: &&superdense_judge::Happened| why.contains(&format!("event `{}`", h.name));
+    let Some(at) = run.happened.iter().find(named).map(unit) else { return false };
+    let beside = |h: &&superdense_judge::Happened| unit(h).is_none_or(|u| Some(u) == at);
+    let next = run.happened.iter().filter(beside).find(|h| h.tick.lo > tick);
+    let often = run.happened.iter().filter(named).count() > 2;
+    why.contains("has fallen through") && often && !next.is_some_and(|h| named(&h))
 }
 
 fn values_differ(case: &Case, base: &Outcome, run: &Run) -> Option<String> {
