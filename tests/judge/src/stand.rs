@@ -105,12 +105,10 @@ impl<const M: usize> Sim<'_, M> {
         let was = self.now(quantity);
         self.v = v;
         let (moved, was) = (moved?.c - level, was?.c - level);
-        if moved == was {
-            // Another event of the cycle has put it there.
-            return Ok(());
-        }
+        let alone = moved != was;
         let was = was.hi.abs();
-        if now > 1e-9_f64.max(error) {
+        // Or else another event of the cycle has put it there.
+        if now > 1e-9_f64.max(error) || !alone && was >= 1e-12 {
             return Ok(());
         }
         if now > 1e-15 || was < 1e-12 {
