@@ -545,7 +545,9 @@ fn computed_quantities_have_the_declared_unit() {
 
 #[test]
 fn more_samples_than_a_disk_holds_are_told() {
-    let text = |sample: &str| format!("stop = '5 s'\nsample = '{sample}'\n[unit.u]\nkind = 'sine'");
+    let text = |sample: &str| {
+        format!("stop = '5 s'\nsample = '{sample}'\n[unit.u]\nkind = 'ramp'\nslope = 1")
+    };
     let warnings = plan(&text("1 ns")).unwrap().warnings;
     assert!(warnings.len() == 1 && warnings[0].contains("5.0e9 rows"), "{warnings:?}");
     assert!(plan(&text("1 ms")).unwrap().warnings.is_empty());
