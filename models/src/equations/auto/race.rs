@@ -495,14 +495,10 @@ impl Automatic {
         Core::<E>::start(&mut runner.core, scene, from, x, None);
         if self.tally.begun {
             runner.core.distrust();
-            let Tally { records, paid, stop, .. } = &mut self.tally;
-            records.iter_mut().for_each(|record| record.losses = 0);
-            let record = &mut records[own as usize];
-            record.wait(*paid + PATIENCE * course.spent);
-            if mine.is_finite() && BEATEN * course.rate < mine {
-                // It may look cheap again before the next such stretch.
-                record.disappoint(*paid, (*paid - *stop) * (1.0 - course.rate / mine));
+            for record in &mut self.tally.records {
+                record.losses = 0;
             }
+            self.tally.records[own as usize].wait(self.tally.paid + PATIENCE * course.spent);
         }
         self.runner = runner;
         self.tally.chosen(scene.absolute(from), course.rate);
