@@ -120,7 +120,7 @@ pub struct Federation {
     notes: Vec<String>,
 }
 
-/// What a check has found.
+/// The findings of a check.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checked {
     /// All that does not fit.

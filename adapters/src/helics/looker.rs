@@ -77,7 +77,7 @@ fn serve(asker: &Asker, questions: &Receiver<Question>, told: &Mutex<Option<Stri
     }
 }
 
-/// What a federate does, as far as others know.
+/// A federate as far as others know it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Waiting {
     /// Its name.

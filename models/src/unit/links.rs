@@ -342,7 +342,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let number = self.first_link() + link;
         self.state.truth[number] = true;
         self.state.events += 1;
-        // Those that follow on each other without time are limited in micro-steps.
+        // Links that follow on each other without time are limited in micro-steps.
         if std::mem::replace(&mut self.state.linked, self.scene.frame.last) < self.scene.frame.last
         {
             fx.located();

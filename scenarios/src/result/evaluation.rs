@@ -39,7 +39,7 @@ struct Cursor {
     places: Vec<u64>,
 }
 
-/// What the intervals of a signal so far have told of it.
+/// The knowledge of a signal from its intervals so far.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct History {
     /// Of a condition: per comparison.

@@ -25,7 +25,7 @@ pub(super) struct Track {
     pub signal: usize,
     /// Its folds.
     pub folds: Vec<usize>,
-    /// Those of them whose windows have the present interval.
+    /// Folds whose windows have the present interval.
     pub looking: Vec<usize>,
 }
 

@@ -178,7 +178,7 @@ fn files_of_a_fault_agree() {
         }
         bench.run(&format!("run s.toml --replay out/s --out out/again --force --until {end}"));
     }
-    // What a killed run leaves has no summary: then the last line counts.
+    // A killed run leaves no summary: then the last line counts.
     std::fs::remove_file(bench.dir.join("out/s/summary.json")).unwrap();
     let told = bench.fails("run s.toml --replay out/s --out out/again --force", 3);
     assert!(told.contains("broken off without summary.json"), "{told}");

@@ -304,7 +304,7 @@ fn rule_21_steps_of_another_branch() {
     check(&[case.event("turn", Time(1, 1000), 0).end(0, 0.952_528_929_7)]);
 }
 
-/// What is heard is rounded as its terms are, also where it is zero: a touch in the condition of a link is none.
+/// A heard value is rounded as its terms are, also where it is zero: a touch in the condition of a link is none.
 #[test]
 fn rule_20_touches_that_are_heard() {
     let text = "[unit.a]\nkind = 'equations'\nMETHOD\nstates = { x = 1 }\nderivatives = { x = 'x' }\n\

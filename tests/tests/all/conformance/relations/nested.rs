@@ -138,7 +138,7 @@ const FINE: &[&str] = &["us", "ns", "ps", "fs"];
 const CURVED: &[&str] = &["rk45", "rk23", "taylor", "rodas", "auto"];
 const SLIDING: &[&str] = &["rk45", "rk23", "taylor", "rodas", "closed", "auto"];
 
-/// What the mode of a flip drives back onto its surface is not on it yet: it goes back first.
+/// A value that the mode of a flip drives back onto its surface is not on it yet: it goes back first.
 #[test]
 fn rule_18_a_mode_that_drives_back() {
     let text = "switching = 'sliding'\nstates = { x = '-1/3' }\nderivatives = { x = '-sign(x)' }\n\
