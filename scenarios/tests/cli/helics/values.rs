@@ -139,7 +139,8 @@ fn truth_values_are_numbers_of_signals() {
                 when = 'level >= 0.25'\nreset = { full = '1' }\n[result]\nlevel = 'final(valve.level)'\n";
     let federate = "[[federate.input]]\nfrom = 'peer/open'\nto = 'valve.open'\ntype = 'bool'\ninitial = false\n\
                     [[federate.output]]\nfrom = 'valve.full'\nas = 'own/full'\ntype = 'bool'\n";
-    let script = "pub peer/open bool; sub own/full bool; run; to 0.25; put peer/open true; until 1";
+    let script =
+        "whole; pub peer/open bool; sub own/full bool; run; to 0.25; put peer/open true; until 1";
     bench.write(head, federate, &[("peer", script)]);
     bench.run("run s.toml");
     let summary = super::super::json(&super::super::read(&bench.dir.join("out/s"), "summary.json"));
