@@ -139,7 +139,7 @@ impl Policy {
 }
 
 impl Coupler {
-    /// A master that sends nothing before it has heard all signals.
+    /// A master that has heard nothing yet.
     pub fn new(policy: Policy, timer: Timer) -> Self {
         let swings = if policy.pace.follows() { policy.names.len() } else { 0 };
         Self {

@@ -61,7 +61,7 @@ fn check(console: &Console, options: &PlanOptions) -> Done {
     let told: String = remarks.iter().map(|r| format!("remark: {r}\n")).collect();
     let text = match found.len() {
         0 => format!("{name}: ok\n{}{told}", columns(&rows, &[])),
-        1 => format!("{name}: a mistake in the federation\n{list}"),
+        1 => format!("{name}: a mistake in the federation\n{list}{told}"),
         n => format!("{name}: {n} mistakes in the federation\n{list}{told}"),
     };
     if console.quiet && !console.json && !found.is_empty() {
