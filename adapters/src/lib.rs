@@ -2,7 +2,6 @@
 //! builds what he does not need. How to add one: `docs/extending.md`.
 #[cfg(any(feature = "helics", feature = "mosaik"))]
 mod child;
-#[cfg(feature = "federation")]
 pub mod federation;
 #[cfg(feature = "fmi")]
 pub mod fmi;

@@ -4,6 +4,7 @@ pub mod cli;
 pub mod compare;
 pub mod diagnostics;
 pub mod document;
+pub mod export;
 pub mod frequencies;
 pub mod joint;
 pub mod kinds;
@@ -23,6 +24,6 @@ pub mod stability;
 pub mod study;
 
 pub use diagnostics::Diagnostics;
-pub use plan::{Overrides, Plan, load, load_with_graph};
+pub use plan::{Overrides, Plan, load, load_parcel, load_with_graph};
 #[cfg(feature = "fmi")]
 pub use superdense_adapters::fmi::worker as fmu_worker;

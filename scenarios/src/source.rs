@@ -4,7 +4,11 @@
 //! its own stretch of one long range of positions, so that a span (a plain range) also says which
 //! text it lies in. Units report mistakes with such spans and never hear of files.
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
 pub use superdense_models::kinds::Span;
 
 /// Bytes that are shown at most of a line on each side of a place.
@@ -27,9 +31,21 @@ struct Text {
 #[derive(Debug, Default)]
 pub struct Sources {
     texts: Vec<Text>,
+    files: Mutex<BTreeSet<PathBuf>>,
 }
 
 impl Sources {
+    /// Notes a file that was read.
+    pub fn note(&self, file: &Path) {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.insert(file.to_owned());
+    }
+
+    /// All files that were noted, in the order of their names.
+    pub fn files(&self) -> BTreeSet<PathBuf> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Adds a text and returns the position of its first byte.
     pub fn add(&mut self, name: String, folder: &Path, text: String) -> usize {
         let start = self.texts.last().map_or(0, |t| t.start + t.text.len() + 1);

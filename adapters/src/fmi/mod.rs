@@ -22,6 +22,7 @@ mod block;
 mod calls;
 pub mod description;
 mod discrete;
+pub mod export;
 pub mod instance;
 mod isolation;
 pub mod kind;

@@ -120,12 +120,10 @@ mod over_mpi {
 
     /// Refuses what cannot be divided.
     fn fits(plan: &Plan) -> Done {
-        #[cfg(feature = "federation")]
         if plan.federate.is_some() {
             let why = "--hosts: a run in a federation is one process; leave it out, or take [federate] out of the file";
             return Err(Stop::usage(why));
         }
-        let _ = plan;
         Ok(())
     }
 

@@ -174,7 +174,7 @@ fn planned(options: &RunOptions, settings: &Settings) -> Result<Plan, Stop> {
         ("--checkpoint-every", options.checkpoint_every.is_some()),
         ("--real-time", options.real_time.is_some()),
     ];
-    if let Some((name, _)) = unfit.iter().find(|u| u.1 && plan.federate.is_some()) {
+    if let Some((name, _)) = unfit.iter().find(|u| u.1 && plan.has_peers()) {
         let why = "a run in a federation is made once, and its peers do not go back; leave it out";
         return Err(Stop::usage(format!("{name}: {why}")));
     }

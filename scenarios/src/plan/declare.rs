@@ -117,7 +117,6 @@ pub(super) struct GroupDecl {
     pub links: Vec<LinkDecl>,
     pub coupling: Option<CouplingDecl>,
     /// The federation, of the scenario itself.
-    #[cfg(feature = "federation")]
     pub federate: Option<super::federate::FederateDecl>,
     /// Some connections could not be read.
     pub unread: bool,
@@ -231,7 +230,6 @@ impl Declarer<'_> {
     }
 
     /// The federation, with connections to its ports.
-    #[cfg(feature = "federation")]
     fn federate(&self, root: &Table, group: &mut GroupDecl) {
         let Some((decl, connections)) = super::federate::declare(root, self.session) else {
             return;
@@ -250,14 +248,6 @@ impl Declarer<'_> {
         }
         group.connections.extend(connections);
         group.federate = Some(decl);
-    }
-
-    #[cfg(not(feature = "federation"))]
-    fn federate(&self, root: &Table, _: &mut GroupDecl) {
-        if let Some(node) = root.get("federate") {
-            let mistake = Mistake::new("federate", &node.span, "this build knows no federations");
-            self.report(mistake.help("build with --features helics,mosaik"));
-        }
     }
 
     fn unit(&self, name: &Located<String>, table: &Table) -> UnitDecl {

@@ -61,19 +61,25 @@ pub(super) fn plan_hash(tree: &Tree, numbering: &Numbering, session: &Session) -
 }
 
 fn params(kind: &dyn UnitKind, params: &Params, session: &Session, d: &mut Digest) {
-    let specs = kind.params();
-    let is_file = |name: &str| specs.iter().any(|p| p.name == name && p.ty == ParamType::File);
     for (name, p) in &params.values {
         d.bytes(name.as_bytes());
         param(&p.value, d);
-        if let Param::Text(file) = &p.value
-            && is_file(name)
+        if let Some(file) = file(kind, name, &p.value)
             && let Ok(mut open) = files::open(&session.folder.join(file), u64::MAX)
         {
             let mut bytes = Vec::new();
             let _ = open.read_to_end(&mut bytes);
             d.bytes(&bytes);
         }
+    }
+}
+
+/// The file that a parameter names.
+pub(super) fn file<'a>(kind: &dyn UnitKind, name: &str, value: &'a Param) -> Option<&'a str> {
+    let is_file = kind.params().iter().any(|p| p.name == name && p.ty == ParamType::File);
+    match value {
+        Param::Text(file) if is_file => Some(file),
+        _ => None,
     }
 }
 

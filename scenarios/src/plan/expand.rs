@@ -87,7 +87,6 @@ impl Expander<'_> {
         let group = &mut self.tree.groups[at as usize];
         group.declared = children.len();
         group.children = children;
-        #[cfg(feature = "federation")]
         if let Some(federate) = &decl.federate {
             super::federate::insert(&mut self.tree, federate, self.session);
         }

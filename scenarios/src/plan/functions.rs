@@ -296,6 +296,7 @@ impl<'a> Reader<'a> {
         let sink = &self.session.sink;
         let name = file.text("`file`", "file = \"pump.csv\"", sink)?;
         let path = self.session.sources.folder(file.span.start).join(&name.value);
+        self.session.sources.note(&path);
         let wanted = match columns {
             None => None,
             Some(node) => {

@@ -15,7 +15,6 @@ mod digest;
 mod drivers;
 mod evaluate;
 mod expand;
-#[cfg(feature = "federation")]
 pub mod federate;
 mod foresee;
 mod functions;
@@ -28,6 +27,7 @@ mod measures;
 mod order;
 pub mod outline;
 mod parameters;
+pub mod parcel;
 mod partition;
 pub mod policies;
 mod read;
@@ -118,13 +118,17 @@ pub struct Plan {
     /// and seed, but not what is sampled, recorded or plotted.
     pub plan_hash: u64,
     /// How the scenario takes part in a federation, if it does.
-    #[cfg(feature = "federation")]
     pub federate: Option<federate::Federate>,
     /// The model.
     pub model: Coupled<Value>,
 }
 
 impl Plan {
+    /// Whether peers in a federation decide how far a run goes.
+    pub fn has_peers(&self) -> bool {
+        self.federate.as_ref().is_some_and(|f| f.engine.has_peers())
+    }
+
     /// Options of a simulation of this plan.
     pub fn options(&self) -> Options {
         let guards = Guards { micro_steps: self.micro_steps, ..Guards::default() };
@@ -367,6 +371,18 @@ pub fn load_with_graph(
     loaded(file, sets, overrides, graph::graph)
 }
 
+/// Loads a plan, with all that somebody needs to load it elsewhere.
+///
+/// # Errors
+/// All mistakes of the scenario.
+pub fn load_parcel(
+    file: &Path,
+    sets: &[(String, String)],
+    overrides: &Overrides,
+) -> Result<(Plan, parcel::Parcel), Diagnostics> {
+    loaded(file, sets, overrides, parcel::parcel)
+}
+
 /// A plan with what is made of its units before the model is.
 fn loaded<T>(
     file: &Path,
@@ -475,7 +491,6 @@ fn plan<T>(
     let (record, plots) = record::results(&root, &tree, session);
     let limits = (settings.stop, overrides.until.is_some());
     let results = result::results(&root, (&tree, &measures), limits, session);
-    #[cfg(feature = "federation")]
     let federate = federate::federate(&tree, settings.stop, session);
     let numbering = build::number(&tree);
     if !session.sink.is_empty() {
@@ -507,7 +522,6 @@ fn plan<T>(
         couplings: policies::masters(&tree, session),
         links: tree.links.into_iter().map(|l| l.name).collect(),
         warnings: session.warnings(),
-        #[cfg(feature = "federation")]
         federate,
         model,
     };

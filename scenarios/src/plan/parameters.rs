@@ -1,7 +1,7 @@
 //! Scenario and template parameters, and the expressions over them.
 //!
 //! Parameters may refer to each other in any order: each is evaluated when it is first needed.
-use super::{evaluate::Evaluator, session::Session};
+use super::{evaluate::Evaluator, parcel::Parameter, session::Session};
 use crate::{
     diagnostics::Mistake,
     document::{Item, Node, Table},
@@ -11,7 +11,7 @@ use superdense_models::{
     kinds::Located,
     maths::{
         expr::Measure,
-        quantity::{Decimal, Dimension},
+        quantity::{Decimal, Dimension, Quantity},
     },
 };
 
@@ -111,6 +111,26 @@ impl Scope {
             Item::Text(text) => Some(text),
             _ => None,
         }
+    }
+
+    /// The parameters that are written as numbers or quantities.
+    pub(super) fn settable(&self) -> Vec<Parameter> {
+        let one = |entry: &Entry| {
+            let (value, unit) = match &entry.node.item {
+                Item::Int(i) => (*i as f64, None),
+                Item::Real(x, _) => (*x, None),
+                Item::Text(text) => {
+                    let text = text.trim();
+                    Quantity::parse(text).ok()??;
+                    let begins = |c: char| c.is_alphabetic() || "%°Ω".contains(c);
+                    let at = text.find(char::is_whitespace).or_else(|| text.find(begins))?;
+                    (text[..at].parse().ok()?, Some(text[at..].trim().to_owned()))
+                }
+                _ => return None,
+            };
+            Some(Parameter { name: entry.name.to_string(), value, unit })
+        };
+        self.entries.iter().filter_map(one).collect()
     }
 
     /// Evaluates everything, so that mistakes of unused parameters are found.

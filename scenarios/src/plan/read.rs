@@ -54,6 +54,7 @@ pub(super) fn read(
         }
     };
     reader.open.push(canonical(file));
+    reader.sources.note(file);
     Some(reader.document(file, &text))
 }
 
@@ -143,6 +144,7 @@ impl Reader<'_> {
                 Item::Table(inner) => self.parameters(folder, inner),
                 Item::Text(name) if key.value == "parameters" => {
                     let file = folder.join(&*name);
+                    self.sources.note(&file);
                     let read = text_of(&file).map_err(|(why, _)| why);
                     match read.and_then(|text| data::parameters(&file, &text, &node.span)) {
                         Ok(content) => node.item = Item::Table(content),
@@ -190,6 +192,7 @@ impl Reader<'_> {
                 return refuse("include-missing", message, help);
             }
         };
+        self.sources.note(&file);
         self.open.push(full.clone());
         let table = self.document(&file, &text);
         self.open.pop();

@@ -128,7 +128,6 @@ pub(super) struct Tree {
     pub groups: Vec<Group>,
     pub links: Vec<LinkInstance>,
     /// The federation as a unit of the top.
-    #[cfg(feature = "federation")]
     pub federate: Option<super::federate::Joint>,
     /// Wires of all groups, for the size limit.
     pub wires: usize,
@@ -179,10 +178,7 @@ impl Group {
 impl Tree {
     /// The child of the top in whose place ports of the model stand.
     pub(super) fn outside(&self) -> Option<u32> {
-        #[cfg(feature = "federation")]
-        return self.federate.as_ref().map(|f| f.child);
-        #[cfg(not(feature = "federation"))]
-        None
+        self.federate.as_ref().map(|f| f.child)
     }
 
     /// The ports of a unit or a part.

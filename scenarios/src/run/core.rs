@@ -8,7 +8,8 @@ use super::{
     pulse::Pulse,
     real_time::{Pacer, RealTime},
     recorder::{Memory, NOTES, Recorder},
-    sampler::{Sampler, Signals},
+    sampler::{Sampler, Seen, Signals},
+    stepped,
     stopwatch::Stopwatch,
 };
 use crate::{
@@ -119,7 +120,8 @@ impl Built {
 pub(super) fn build(plan: &mut Plan, event_list: EventListKind) -> Result<Built, Failure> {
     let model = std::mem::take(&mut plan.model);
     let options = Options { event_list, ..plan.options() };
-    let sim = Simulation::new(model, options)?;
+    let mut sim = Simulation::new(model, options)?;
+    stepped::begin(plan.federate.as_ref(), &mut sim)?;
     let (sampler, signals, evaluation) = listeners(&sim, plan)?;
     let identity = Identity {
         plan_hash: plan.plan_hash,
@@ -423,10 +425,29 @@ impl Run {
             return Ok(());
         }
         let recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
-        let (sampler, memory) = (&self.sampler, &recorder.memory);
-        sampler.row(&mut self.samples, &self.sim, &self.signals, memory, at)?;
+        let (sim, signals, memory) = (&self.sim, &self.signals, &recorder.memory);
+        self.sampler.row(&mut self.samples, Seen { sim, signals, memory, at })?;
         self.sampled = at;
         Ok(())
+    }
+
+    /// The value of a recorded output, with the seconds since it was sent.
+    ///
+    /// # Errors
+    /// When it is not finite.
+    pub(super) fn seen(&self, column: usize, at: i64) -> Result<Option<(Value, f64)>, Failure> {
+        let recorder = self.recorder();
+        let (sim, signals, memory) = (&self.sim, &self.signals, &recorder.memory);
+        self.sampler.value(column, Seen { sim, signals, memory, at })
+    }
+
+    /// All cycles up to a tick, whoever else may look at them.
+    ///
+    /// # Errors
+    /// When the simulation fails.
+    pub(super) fn through(&mut self, tick: i64) -> Result<Ended, Failure> {
+        let ended = self.driver.advance(&mut self.sim, tick);
+        ended.map_err(|e| self.failure(e))
     }
 
     /// Hands on to the evaluation what is known by tick `now`.

@@ -99,7 +99,8 @@ impl Federation {
         pulse: &Pulse,
         records: [Table; 2],
     ) -> Result<Option<Self>, Failure> {
-        let Some(facts) = plan.federate.clone() else { return Ok(None) };
+        let facts = plan.federate.clone().filter(|f| f.engine.has_peers());
+        let Some(facts) = facts else { return Ok(None) };
         let resolution = plan.resolution;
         let outside = outside(&facts, (resolution, plan.stop), folder, pulse)?;
         let inputs = facts.inputs.iter().chain(facts.endpoints.iter().filter_map(|e| e.0.as_ref()));
@@ -363,6 +364,9 @@ fn outside(
                 mosaik::World::new(offer, address.as_ref(), (pulse, stop / facts.grain))
                     .map_err(Failure::Mismatch)?,
             )
+        }
+        Engine::Fmi(_) => {
+            return Err(Failure::Mismatch("nobody grants times to an FMU".to_owned()));
         }
     })
 }

@@ -17,6 +17,7 @@ pub mod real_time;
 mod recorder;
 pub(crate) mod sampler;
 mod session;
+pub mod stepped;
 mod stopwatch;
 pub mod ties;
 pub mod timeline;

@@ -28,6 +28,15 @@ enum Column {
     Aggregate(Aggregate, Vec<usize>),
 }
 
+/// An instant of a run, up to which all cycles ran.
+#[derive(Clone, Copy)]
+pub(super) struct Seen<'a> {
+    pub sim: &'a Simulation<Value>,
+    pub signals: &'a Signals,
+    pub memory: &'a Memory,
+    pub at: i64,
+}
+
 /// Writes `samples.csv`.
 #[derive(Debug)]
 pub(crate) struct Sampler {
@@ -80,56 +89,59 @@ impl Sampler {
         text
     }
 
-    /// One row at tick `at`, when all cycles up to it ran.
+    /// One row at an instant.
     ///
     /// # Errors
     /// When a value is not finite: no row is written.
-    pub(crate) fn row(
-        &self,
-        table: &mut Table,
-        sim: &Simulation<Value>,
-        signals: &Signals,
-        memory: &Memory,
-        at: i64,
-    ) -> Result<(), Failure> {
-        // The dense output of the unit where it has one, else what it sent last.
-        let current = |signal: usize| {
-            let (key, port, _) = &signals[signal];
-            let probed = sim.probe(*key, *port, at).map(|value| (value, 0.0));
-            probed.or_else(|| {
-                let (tick, value) = memory.last[signal].as_ref()?;
-                Some((value.clone(), self.resolution.seconds(at - tick)))
-            })
-        };
-        let finite = |signal: usize, value: &Value, e: f64| match numbers::number(value, e) {
-            Some(x) if !x.is_finite() => {
-                Err(not_finite(sim, &signals[signal], at, (self.resolution, x)))
-            }
-            x => Ok(x),
-        };
-        let mut text = self.resolution.format(at);
-        for column in &self.columns {
+    pub(super) fn row(&self, table: &mut Table, seen: Seen<'_>) -> Result<(), Failure> {
+        let mut text = self.resolution.format(seen.at);
+        for column in 0..self.columns.len() {
             text.push(',');
-            match column {
-                Column::Signal(signal) => {
-                    if let Some((value, e)) = current(*signal) {
-                        finite(*signal, &value, e)?;
-                        numbers::value(&mut text, &value, e, &self.sources);
-                    }
-                }
-                Column::Aggregate(how, members) => {
-                    let value = |m: &usize| Some((*m, current(*m)?));
-                    let values = members.iter().filter_map(value);
-                    let values = values.filter_map(|(m, (v, e))| finite(m, &v, e).transpose());
-                    let values: Vec<f64> = values.collect::<Result<_, _>>()?;
-                    if let Some(x) = combine(*how, values.into_iter()) {
-                        numbers::real(&mut text, x);
-                    }
-                }
+            if let Some((value, e)) = self.value(column, seen)? {
+                numbers::value(&mut text, &value, e, &self.sources);
             }
         }
         table.line(|line| line.push_str(&text));
         Ok(())
+    }
+
+    /// The value of a column, with the seconds since it was sent; nothing before there is one.
+    ///
+    /// # Errors
+    /// When it is not finite.
+    pub(super) fn value(
+        &self,
+        column: usize,
+        seen: Seen<'_>,
+    ) -> Result<Option<(Value, f64)>, Failure> {
+        match &self.columns[column] {
+            Column::Signal(signal) => self.current(*signal, seen),
+            Column::Aggregate(how, members) => {
+                let mut values = Vec::with_capacity(members.len());
+                for member in members {
+                    let value = self.current(*member, seen)?;
+                    values.extend(value.and_then(|(value, e)| numbers::number(&value, e)));
+                }
+                Ok(combine(*how, values.into_iter()).map(|x| (Value::Real(x), 0.0)))
+            }
+        }
+    }
+
+    /// The dense output of the unit where it has one, else what it sent last.
+    fn current(&self, signal: usize, seen: Seen<'_>) -> Result<Option<(Value, f64)>, Failure> {
+        let Seen { sim, signals, memory, at } = seen;
+        let (key, port, _) = &signals[signal];
+        let probed = sim.probe(*key, *port, at).map(|value| (value, 0.0));
+        let value = probed.or_else(|| {
+            let (tick, value) = memory.last[signal].as_ref()?;
+            Some((value.clone(), self.resolution.seconds(at - tick)))
+        });
+        match value.as_ref().and_then(|(value, e)| numbers::number(value, *e)) {
+            Some(x) if !x.is_finite() => {
+                Err(not_finite(sim, &signals[signal], at, (self.resolution, x)))
+            }
+            _ => Ok(value),
+        }
     }
 }
 

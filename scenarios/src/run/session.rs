@@ -98,7 +98,7 @@ impl Session {
         pulse: Pulse,
     ) -> Result<Self, Failure> {
         #[cfg(feature = "federation")]
-        if plan.federate.is_some() {
+        if plan.has_peers() {
             let why = "a run in a federation does not go on from a checkpoint, as its peers cannot; start it again";
             return Err(Failure::Mismatch(why.into()));
         }
@@ -126,7 +126,7 @@ impl Session {
     /// Makes the run a federate, with its records, if the plan says so.
     #[cfg(feature = "federation")]
     fn federate(&mut self) -> Result<(), Failure> {
-        if self.run.plan.federate.is_none() {
+        if !self.run.plan.has_peers() {
             return Ok(());
         }
         let results = &self.files.results;

@@ -32,6 +32,10 @@ pub(in crate::plan) fn federate(tree: &Tree, stop: i64, session: &Session) -> Op
             let (offer, grain) = f.offer()?;
             ("scenario".to_owned(), Engine::Mosaik(offer, None), grain)
         }
+        EngineKind::Fmi => {
+            let _ = stop;
+            ("scenario".to_owned(), Engine::Fmi(f.fmi(tree)), 1)
+        }
     };
     f.sampled(grain, up);
     let inputs = f.values(true).map(|(way, _, k)| f.heard(way, k)).collect();
@@ -123,7 +127,7 @@ impl<'a> Facts<'a> {
             }
         }
         let (from, path, ty) = (way.key.clone(), way.path.value.clone(), way.carries.ty());
-        Heard { from, ty, ports, types, path, initial }
+        Heard { from, ty, ports, types, path, initial, unit: way.unit.clone() }
     }
 
     /// A value before the first one is heard, in the unit of the input.

@@ -1,10 +1,11 @@
-//! `[federate]`: a scenario that takes part in a federation of HELICS or mosaik.
+//! `[federate]`: a scenario that takes part in a federation of HELICS or mosaik, or is stepped as an FMU.
 //!
 //! While a scenario is planned, the federation is a unit at the top, whose outputs are what is heard and whose
 //! inputs are what is published: so connections, adapters and their mistakes are those of other units
 //! ([`ports`]). In the model, ports of the whole stand in its place. What a file says is read in [`read`], and
-//! [`facts`] makes of it what a run needs; [`helics`] and [`mosaik`] know what only they have.
+//! [`facts`] makes of it what a run needs; [`helics`], [`mosaik`] and [`fmi`] know what only they have.
 mod facts;
+mod fmi;
 #[cfg(feature = "helics")]
 mod helics;
 #[cfg(feature = "mosaik")]
@@ -12,6 +13,7 @@ mod mosaik;
 mod ports;
 mod read;
 
+use super::Record;
 pub(super) use facts::federate;
 pub(super) use ports::{Joint, insert};
 pub(super) use read::{FederateDecl, declare};
@@ -35,6 +37,9 @@ pub enum Engine {
     /// A world of mosaik, at an address that the command line gives.
     #[cfg(feature = "mosaik")]
     Mosaik(Offer, Option<Address>),
+    /// Whoever steps the scenario as an FMU, and the outputs that he sees. Run by itself, the scenario keeps the first
+    /// values of its inputs.
+    Fmi(Vec<Record>),
 }
 
 /// How a scenario takes part in a federation.
@@ -73,6 +78,8 @@ pub struct Heard {
     pub types: Vec<ValueType>,
     /// Values of signals before the first one is heard; empty for events.
     pub initial: Vec<f64>,
+    /// The unit of measure that others are told.
+    pub unit: Option<String>,
 }
 
 /// Ports of the scenario that make one value.
@@ -96,7 +103,13 @@ impl Engine {
             Self::Helics(..) => false,
             #[cfg(feature = "mosaik")]
             Self::Mosaik(..) => true,
+            Self::Fmi(..) => false,
         }
+    }
+
+    /// Whether peers decide how far a run may go.
+    pub fn has_peers(&self) -> bool {
+        !matches!(self, Self::Fmi(..))
     }
 
     /// Its name in messages.
@@ -106,6 +119,7 @@ impl Engine {
             Self::Helics(..) => "HELICS",
             #[cfg(feature = "mosaik")]
             Self::Mosaik(..) => "mosaik",
+            Self::Fmi(..) => "FMI",
         }
     }
 }

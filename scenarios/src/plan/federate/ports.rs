@@ -1,7 +1,7 @@
 //! The federation as a unit among others, for as long as a scenario is planned.
 use super::{
     NAME,
-    read::{Carries, FederateDecl, Way},
+    read::{Carries, EngineKind, FederateDecl, Way},
 };
 use crate::{
     diagnostics::Mistake,
@@ -84,7 +84,7 @@ pub(in crate::plan) fn insert(tree: &mut Tree, decl: &FederateDecl, session: &Se
             own.push((list.len() as u16, spec.ty));
             list.push(spec);
         }
-        jumps_only(tree, (decl.engine.label(), way), &ends, session);
+        jumps_only(tree, (decl.engine, way), &ends, session);
         numbers.push(own);
         signals.push(signal);
     }
@@ -208,8 +208,10 @@ fn begins(way: &Way, other: &PortSpec, session: &Session) {
 }
 
 /// A signal that moves between events has to be sampled.
-fn jumps_only(tree: &Tree, (engine, way): (&str, &Way), ends: &[End], session: &Session) {
-    if way.inwards || way.sampled.is_some() || way.carries == Carries::Messages {
+fn jumps_only(tree: &Tree, (engine, way): (EngineKind, &Way), ends: &[End], session: &Session) {
+    // Whoever steps an FMU sees the value of the moment.
+    let fmi = engine == EngineKind::Fmi;
+    if fmi || way.inwards || way.sampled.is_some() || way.carries == Carries::Messages {
         return;
     }
     let moves = |end: &End| {
@@ -225,8 +227,9 @@ fn jumps_only(tree: &Tree, (engine, way): (&str, &Way), ends: &[End], session: &
     };
     if ends.iter().any(moves) {
         let message = format!(
-            "`{}` is a signal that moves, of which {engine} takes values only",
-            way.path.value
+            "`{}` is a signal that moves, of which {} takes values only",
+            way.path.value,
+            engine.label()
         );
         let help = "add every = \"1 s\" for values at a fixed rate, or quantum = 0.5 for one per so much change";
         session.report(Mistake::new("federate-signal", &way.path.span, message).help(help));

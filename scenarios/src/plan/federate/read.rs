@@ -33,6 +33,7 @@ const KEYS: &[&str] = &[
 ];
 #[cfg(feature = "mosaik")]
 const MOSAIK_KEYS: &[&str] = &["engine", "resolution", "rounding", "input", "output"];
+const FMI_KEYS: &[&str] = &["engine", "input", "output"];
 const INPUT_KEYS: &[&str] = &["from", "to", "type", "unit", "initial"];
 const OUTPUT_KEYS: &[&str] = &["from", "as", "type", "unit", "every", "quantum"];
 const MESSAGE_KEYS: &[&str] = &["name", "from", "to", "peer", "type"];
@@ -94,6 +95,7 @@ pub(in crate::plan) enum EngineKind {
     Helics,
     #[cfg(feature = "mosaik")]
     Mosaik,
+    Fmi,
 }
 
 /// Engines by their names in files.
@@ -102,6 +104,7 @@ const ENGINES: &[(&str, EngineKind)] = &[
     ("helics", EngineKind::Helics),
     #[cfg(feature = "mosaik")]
     ("mosaik", EngineKind::Mosaik),
+    ("fmi", EngineKind::Fmi),
 ];
 
 impl EngineKind {
@@ -112,6 +115,7 @@ impl EngineKind {
             Self::Helics => "HELICS",
             #[cfg(feature = "mosaik")]
             Self::Mosaik => "mosaik",
+            Self::Fmi => "FMI",
         }
     }
 
@@ -122,6 +126,7 @@ impl EngineKind {
             Self::Helics => "nanoseconds",
             #[cfg(feature = "mosaik")]
             Self::Mosaik => "times of `resolution`",
+            Self::Fmi => "ticks",
         }
     }
 
@@ -131,6 +136,7 @@ impl EngineKind {
             Self::Helics => KEYS,
             #[cfg(feature = "mosaik")]
             Self::Mosaik => MOSAIK_KEYS,
+            Self::Fmi => FMI_KEYS,
         }
     }
 }

@@ -4,6 +4,7 @@ mod bonds;
 mod derivatives;
 mod discrete;
 mod exchange;
+mod export;
 mod faults;
 mod isolation;
 mod mass;
