@@ -42,7 +42,8 @@ pub(super) fn replay(plan: &mut Plan, dir: &Path) -> Done {
     let name = plan.name.clone();
     let none =
         || Stop::usage(format!("--replay: `{name}` takes part in no federation; leave it out"));
-    let federate = plan.federate.as_mut().ok_or_else(none)?;
+    let peers = plan.federate.as_mut().filter(|f| f.engine.has_peers());
+    let federate = peers.ok_or_else(none)?;
     federate.replay = Some(dir.to_owned());
     Ok(())
 }
@@ -108,6 +109,9 @@ fn found(federate: Federate) -> Result<(Vec<String>, Vec<String>), Stop> {
         #[cfg(feature = "mosaik")]
         Engine::Mosaik(..) => Err(Stop::usage(
             "a world of mosaik tells nothing before it runs; `superdense check` checks the file alone",
+        )),
+        Engine::Fmi(_) => Err(Stop::usage(
+            "engine = \"fmi\" is no federation: `superdense check` checks the file, and `superdense fmu check` an FMU of it",
         )),
     }
 }

@@ -83,12 +83,13 @@ impl Bench {
         let keep = memory::Keep { samples: true, ..memory::Keep::default() };
         let done = memory::run(plan, keep, Executor::default(), &Pulse::default());
         let done = done.unwrap_or_else(|e| panic!("{e}")).unwrap();
-        let row = |line: &str| line.split(',').map(|x| x.parse().unwrap_or(f64::NAN)).collect();
+        let row = |line: &str| line.split(',').map(|x| x.parse().unwrap_or(0.0)).collect();
         done.samples.lines().skip(1).map(row).collect()
     }
 }
 
-fn fmpy(script: &str, files: &[&PathBuf]) -> Option<Vec<Vec<f64>>> {
+/// The rows of numbers that a script prints, and all of its text.
+fn fmpy(script: &str, files: &[&PathBuf]) -> Option<(Vec<Vec<f64>>, String)> {
     let known = Command::new("python3").args(["-c", "import fmpy"]).output();
     if !known.is_ok_and(|o| o.status.success()) {
         println!("skipped: FMPy is not installed (pip install fmpy)");
@@ -98,7 +99,8 @@ fn fmpy(script: &str, files: &[&PathBuf]) -> Option<Vec<Vec<f64>>> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     let row = |line: &str| line.split(' ').map(|x| x.parse().unwrap()).collect();
-    Some(text.lines().map(row).collect())
+    let rows = text.lines().filter_map(|line| line.strip_prefix("row ")).map(row).collect();
+    Some((rows, text))
 }
 
 const FORCED: &str = "
@@ -112,7 +114,7 @@ for file in sys.argv[1:]:
     r = simulate_fmu(file, stop_time=5, output_interval=0.5, input=force, start_values={'m': 4.0},
                      output=['position', 'crossings'])
     for row in r:
-        print(*[repr(float(x)) for x in row])
+        print('row', *[repr(float(x)) for x in row])
 ";
 
 /// FMPy validates the FMUs, sets a parameter and an input, and sees the values of the scenario in which the force is a
@@ -128,10 +130,10 @@ fn fmpy_steps_a_plant_with_an_input() {
         );
     let (head, tail) = whole.split_once("[federate]").unwrap();
     let tail = tail.split_once("[unit.plant]").unwrap().1;
-    let force = "[unit.force]\nkind = \"step\"\nat = \"1 s\"\nbefore = 1\nafter = 3\n[unit.plant]";
+    let force = "[unit.force]\nkind = \"step\"\nat = \"1 s\"\nfrom = 1\nto = 3\n[unit.plant]";
     let whole = format!("{head}{force}{tail}");
     let own = bench.samples("whole", &whole, &[("m", "\"4 kg\"")]);
-    let Some(theirs) = fmpy(FORCED, &[&files[0], &files[1]]) else { return };
+    let Some((theirs, _)) = fmpy(FORCED, &[&files[0], &files[1]]) else { return };
     assert_eq!((own.len(), theirs.len()), (11, 22));
     for (k, row) in theirs.iter().enumerate() {
         let own = &own[k % 11];
@@ -154,7 +156,7 @@ fn fmpy_sees_the_bits_of_our_samples() {
     let script = FORCED
         .replace("input=force, start_values={'m': 4.0},", "")
         .replace("['position', 'crossings']", "['ball.height', 'ball.speed']");
-    let Some(theirs) = fmpy(&script, &[&files[0], &files[1]]) else { return };
+    let Some((theirs, _)) = fmpy(&script, &[&files[0], &files[1]]) else { return };
     let own = bench.samples("ball", text, &[("sample", "\"500 ms\""), ("stop", "\"5 s\"")]);
     assert_eq!((own.len(), theirs.len()), (11, 22));
     for (k, row) in theirs.iter().enumerate() {
@@ -172,7 +174,7 @@ fn an_exported_fmu_comes_back_as_a_unit() {
         let plan = |unit: &str| {
             format!(
                 "stop = \"5 s\"\nsample = \"500 ms\"\nrecord = [\"p.position\"]\nconnections = [\"force.y -> p.force\"]\n\
-                 [unit.force]\nkind = \"step\"\nat = \"1 s\"\nbefore = 1\nafter = 3\n[unit.p]\n{unit}"
+                 [unit.force]\nkind = \"step\"\nat = \"1 s\"\nfrom = 1\nto = 3\n[unit.p]\n{unit}"
             )
         };
         let back = bench.samples(
@@ -222,7 +224,7 @@ start(a), start(b)
 for k in range(10):
     a.doStep(k*0.1, 0.1)
     b.doStep(k*0.1, 0.1)
-print(y(a), y(b))
+print('row', y(a), y(b))
 # Back to a state, in the same instance and in another one.
 state = a.getFMUState()
 bytes = a.serializeFMUState(state)
@@ -231,13 +233,13 @@ first = y(a)
 a.setFMUState(state)
 a.doStep(1.0, 0.5)
 c = new()
-c.setFMUState(c.deSerializeFMUState(bytes))
+c.setFMUState(c.deSerializeFMUstate(bytes))
 c.doStep(1.0, 0.5)
-print(first, y(a), y(c))
+print('row', first, y(a), y(c))
 a.reset()
 start(a)
 a.doStep(0.0, 1.0)
-print(y(a), y(b))
+print('row', y(a), y(b))
 # Refused, each with a status; the instance goes on after it.
 def refused(call):
     try:
@@ -245,11 +247,11 @@ def refused(call):
         return 0.0
     except (FMICallException, Exception):
         return 1.0
-print(refused(lambda: b.doStep(0.3, 0.1)), refused(lambda: b.setReal([refs['force']], [float('nan')])),
+print('row', refused(lambda: b.doStep(0.3, 0.1)), refused(lambda: b.setReal([refs['force']], [float('nan')])),
       refused(lambda: b.setReal([refs['m']], [1.0])), refused(lambda: b.setReal([refs['position']], [1.0])),
       refused(lambda: b.getReal([99])), refused(lambda: new('{0}')))
 b.doStep(1.0, 0.5)
-print(b.time if hasattr(b, 'time') else 0.0)
+print('row', y(b))
 shutil.rmtree(folder)
 ";
 
@@ -258,13 +260,26 @@ shutil.rmtree(folder)
 fn instances_states_and_refusals() {
     let bench = Bench::new("export-life");
     let fmu = bench.exported("plant", PLANT, Version::V2).unwrap();
-    let Some(rows) = fmpy(LIFE, &[&fmu]) else { return };
+    let Some((rows, text)) = fmpy(LIFE, &[&fmu]) else { return };
     // 2 kg under 2 N and 1 N for a second, friction 0.5 N s/m.
     let x = |f: f64| f / 0.5 * (1.0 - (1.0 - (-0.25f64).exp()) / 0.25);
     assert!((rows[0][0] - x(2.0)).abs() < 1e-6 && (rows[0][1] - x(1.0)).abs() < 1e-6, "{rows:?}");
     assert!(rows[1][0] == rows[1][1] && rows[1][1] == rows[1][2], "{rows:?}");
     assert!((rows[2][0] - rows[2][1]).abs() < 1e-9, "{rows:?}");
     assert_eq!(rows[3], [1.0; 6]);
+    let reasons = [
+        "the step begins at 0.3 s, but the run is at 1 s",
+        "`force` was set to NaN, which is no finite number",
+        "`m` is a parameter, which is set before the run begins",
+        "`position` is an output, which is not set",
+        "there is no variable with the reference 99",
+        "the description has the token {0}",
+    ];
+    for why in reasons {
+        assert!(text.contains(why), "{why}: {text}");
+    }
+    let x = |t: f64| (t - (1.0 - (-0.25 * t).exp()) / 0.25) / 0.5;
+    assert!((rows[4][0] - x(1.5)).abs() < 1e-6, "{rows:?}");
 }
 
 /// Scenarios that cannot be given away say why; equal ones give equal bytes.
@@ -305,10 +320,10 @@ import sys
 from fmpy import simulate_fmu
 r = simulate_fmu(sys.argv[1], stop_time=200, output_interval=0.5)
 for row in r:
-    print(*[repr(float(x)) for x in row])
+    print('row', *[repr(float(x)) for x in row])
 ";
         let own = bench.samples("variant", &text, &[("sample", "\"500 ms\"")]);
-        let Some(theirs) = fmpy(script, &[&fmu]) else { return };
+        let Some((theirs, _)) = fmpy(script, &[&fmu]) else { return };
         assert_eq!((own.len(), theirs.len()), (401, 401));
         let far = |(a, b): (&Vec<f64>, &Vec<f64>)| (a[1] - b[1]).abs();
         let far = own.iter().zip(&theirs).map(far).fold(0.0, f64::max);
