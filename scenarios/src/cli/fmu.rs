@@ -113,9 +113,12 @@ fn exported(console: &Console, options: &ExportOptions) -> Done {
     let [parameters, inputs, outputs] =
         [Causality::Parameter, Causality::Input, Causality::Output].map(count);
     let text = format!(
-        "{}: parameters {parameters}, inputs {inputs}, outputs {outputs}; from {} files\n",
+        "{}: parameters {parameters}, inputs {inputs}, outputs {outputs}; from {}\n",
         out.display(),
-        parcel.files.len()
+        match parcel.files.len() {
+            1 => "1 file".to_owned(),
+            n => format!("{n} files"),
+        }
     );
     console.say(&text, || {
         json!({ "command": "fmu export", "fmu": out, "parameters": parameters, "inputs": inputs, "outputs": outputs })

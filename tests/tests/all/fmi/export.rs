@@ -7,48 +7,12 @@ use superdense::{
 };
 use superdense_adapters::fmi::description::Version;
 
-/// A plant under a force that whoever has the FMU sets, and a count of crossings.
-const PLANT: &str = r#"
-stop = "5 s"
-connections = ["plant.y -> cross.u", "cross.y -> count.u"]
-
-[parameters]
-m = "2 kg"
-d = 0.5
-half = "d/2"
-
-[federate]
-engine = "fmi"
-
-[[federate.input]]
-from = "force"
-to = "plant.F"
-unit = "N"
-initial = 1.0
-
-[[federate.output]]
-from = "plant.y"
-as = "position"
-
-[[federate.output]]
-from = "count.y"
-as = "crossings"
-type = "int"
-
-[unit.plant]
-kind = "equations"
-inputs = { F = 0.0 }
-states = { x = 0.0, v = 0.0 }
-derivatives = { x = "v", v = "(F - 2*half*v)/m" }
-outputs = { y = "x" }
-
-[unit.cross]
-kind = "detector"
-threshold = 1
-
-[unit.count]
-kind = "counter"
-"#;
+/// The example of the guide: a plant under a force that whoever has the FMU sets, and a count of crossings.
+fn plant() -> String {
+    let guide = include_str!("../../../../docs/fmi.md");
+    let section = guide.split("## Give a model away").nth(1).unwrap();
+    section.split("```toml").nth(1).unwrap().split("```").next().unwrap().to_owned()
+}
 
 /// The library that is built beside the tests.
 fn runtime() -> PathBuf {
@@ -122,9 +86,9 @@ for file in sys.argv[1:]:
 #[test]
 fn fmpy_steps_a_plant_with_an_input() {
     let bench = Bench::new("export");
-    let files = [Version::V2, Version::V3].map(|v| bench.exported("plant", PLANT, v).unwrap());
+    let files = [Version::V2, Version::V3].map(|v| bench.exported("plant", &plant(), v).unwrap());
     let whole =
-        PLANT.replace("connections = [", "connections = [\"force.y -> plant.F\", ").replace(
+        plant().replace("connections = [", "connections = [\"force.y -> plant.F\", ").replace(
             "stop = \"5 s\"",
             "stop = \"5 s\"\nsample = \"500 ms\"\nrecord = [\"plant.y\", \"count.y\"]",
         );
@@ -169,7 +133,7 @@ fn fmpy_sees_the_bits_of_our_samples() {
 fn an_exported_fmu_comes_back_as_a_unit() {
     let bench = Bench::new("export-back");
     for version in [Version::V2, Version::V3] {
-        let fmu = bench.exported("plant", PLANT, version).unwrap();
+        let fmu = bench.exported("plant", &plant(), version).unwrap();
         let name = fmu.file_name().unwrap().to_str().unwrap();
         let plan = |unit: &str| {
             format!(
@@ -259,7 +223,7 @@ shutil.rmtree(folder)
 #[test]
 fn instances_states_and_refusals() {
     let bench = Bench::new("export-life");
-    let fmu = bench.exported("plant", PLANT, Version::V2).unwrap();
+    let fmu = bench.exported("plant", &plant(), Version::V2).unwrap();
     let Some((rows, text)) = fmpy(LIFE, &[&fmu]) else { return };
     // 2 kg under 2 N and 1 N for a second, friction 0.5 N s/m.
     let x = |f: f64| f / 0.5 * (1.0 - (1.0 - (-0.25f64).exp()) / 0.25);
@@ -282,23 +246,63 @@ fn instances_states_and_refusals() {
     assert!((rows[4][0] - x(1.5)).abs() < 1e-6, "{rows:?}");
 }
 
+/// A scenario of several files leaves its folder, and an error inside of a step names its unit and its time.
+#[test]
+fn files_are_taken_along_and_errors_have_a_place() {
+    let bench = Bench::new("export-files");
+    for folder in ["lib", "study"] {
+        std::fs::create_dir_all(bench.0.join(folder)).unwrap();
+    }
+    let write = |name: &str, text: &str| std::fs::write(bench.0.join(name), text).unwrap();
+    write("lib/gain.json", "{ \"k\": 3.0 }");
+    write("lib/load.csv", "time,load\n0,1\n2,2\n");
+    write(
+        "lib/tank.toml",
+        "[template.tank]\ninputs = { u = \"t.u\" }\noutputs = { y = \"t.y\" }\n[template.tank.unit.t]\nkind = \"equations\"\n\
+         inputs = { u = 0 }\nstates = { x = 1 }\nderivatives = { x = \"-u\" }\noutputs = { y = \"sqrt(x)\" }\n",
+    );
+    let text = "stop = \"3 s\"\ninclude = [\"../lib/tank.toml\"]\nparameters = \"../lib/gain.json\"\nrecord = [\"tank.y\"]\n\
+                connections = [\"load.y -> g.u\", \"g.y -> tank.u\"]\n[unit.tank]\ntemplate = \"tank\"\n\
+                [unit.load]\nkind = \"csv\"\nfile = \"../lib/load.csv\"\n[unit.g]\nkind = \"gain\"\ngain = \"k/10\"\n";
+    let fmu = bench.exported("study/tank", text, Version::V3).unwrap();
+    std::fs::remove_dir_all(bench.0.join("lib")).unwrap();
+    let script = "
+import sys
+from fmpy import simulate_fmu
+r = simulate_fmu(sys.argv[1], stop_time=1, output_interval=0.5)
+print('row', repr(float(r['tank.y'][-1])))
+r = simulate_fmu(sys.argv[1], stop_time=1, output_interval=0.5, start_values={'k': 6.0})
+print('row', repr(float(r['tank.y'][-1])))
+try:
+    simulate_fmu(sys.argv[1], stop_time=3, output_interval=0.5, start_values={'k': 9.0})
+    print('row 0')
+except Exception:
+    print('row 1')
+";
+    let Some((rows, text)) = fmpy(script, &[&fmu]) else { return };
+    assert!((rows[0][0] - 0.7f64.sqrt()).abs() < 1e-6, "{rows:?}");
+    assert!((rows[1][0] - 0.4f64.sqrt()).abs() < 1e-6, "{rows:?}");
+    // x is 0 at 1.11 s; the output is asked for at 1.5 s.
+    assert!(rows[2] == [1.0] && text.contains("tank/t at 1.5 s: "), "{text}");
+}
+
 /// Scenarios that cannot be given away say why; equal ones give equal bytes.
 #[test]
 fn archives_are_equal_and_refusals_have_reasons() {
     let bench = Bench::new("export-no");
-    let bytes = || std::fs::read(bench.exported("plant", PLANT, Version::V3).unwrap()).unwrap();
+    let bytes = || std::fs::read(bench.exported("plant", &plant(), Version::V3).unwrap()).unwrap();
     assert!(bytes() == bytes());
     let silent = "stop = 1\n[unit.c]\nkind = \"constant\"\nvalue = 1\n";
     let refused = |text: &str| bench.exported("no", text, Version::V3).unwrap_err();
     let silent = refused(&format!("record = []\n{silent}"));
     assert!(silent.contains("records no output"), "{silent}");
-    let events = PLANT.replace("to = \"plant.F\"", "to = \"count.reset\"");
+    let events = plant().replace("to = \"plant.F\"", "to = \"count.reset\"");
     let events = refused(&events.replace("initial = 1.0\n", ""));
     assert!(events.contains("takes events"), "{events}");
     let vector =
-        refused(&PLANT.replace("as = \"position\"", "as = \"position\"\ntype = \"complex\""));
+        refused(&plant().replace("as = \"position\"", "as = \"position\"\ntype = \"complex\""));
     assert!(vector.contains("has the type `complex`"), "{vector}");
-    let twice = refused(&PLANT.replace("from = \"force\"", "from = \"m\""));
+    let twice = refused(&plant().replace("from = \"force\"", "from = \"m\""));
     assert!(twice.contains("two variables have the name `m`"), "{twice}");
 }
 
