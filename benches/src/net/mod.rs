@@ -296,7 +296,7 @@ pub fn suite(effort: Effort, sink: &mut dyn FnMut(Row)) -> Result<(), String> {
     let alone: &[Net] = if quick {
         &[Net::Loads(10_000)]
     } else {
-        &[Net::Loads(10_000), Net::Loads(1_000_000), Net::Torus(317, 1_000)]
+        &[Net::Loads(10_000), Net::Loads(400_000), Net::Torus(317, 1_000)]
     };
     for &net in alone {
         sink(Row::new(net, "", spawn(Engine::Ours, Job::Net(net))?, None));
