@@ -185,11 +185,11 @@ fn built(
     }
 }
 
-/// Places the variables before a cycle that resets read; gives whether any does.
+/// Places the variables before a cycle that resets read; gives whether any does, or has to know how large states were.
 fn recalls<'a>(resets: impl Iterator<Item = &'a mut Reset>, dims: &Dims) -> bool {
     resets.fold(false, |any, reset| {
         reset.place_former(dims.variables());
-        any | reset.recalls
+        any | reset.recalls | reset.snaps
     })
 }
 

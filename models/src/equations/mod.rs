@@ -23,6 +23,7 @@ mod refused;
 mod rename;
 mod resets;
 mod slide;
+mod snap;
 pub(crate) mod start;
 mod text;
 

@@ -65,7 +65,8 @@ impl Events<'_> {
         let counter = self.formulas.targets.get(DRAWS).copied().unwrap_or_default();
         let draws = Draws { count: scope.draws.get(), counter };
         let program = Program::compile(&values);
-        Reset { targets, emits, program, recalls: false, draws, reads: OnceLock::new() }
+        let (recalls, snaps, reads) = (false, false, OnceLock::new());
+        Reset { targets, emits, program, recalls, snaps, draws, reads }
     }
 }
 

@@ -1,11 +1,15 @@
 //! Equations given as text, compiled.
+use super::snap::Given;
 use crate::{
     maths::{
         expr::{Degree, Program, Registers, Scalar, VarId},
         random::RandomStream,
     },
     signal::value::Value,
-    solve::equations::{Dims, Equations, EventSpec, LinkEquations, Programs, Relation, Work},
+    solve::{
+        equations::{Dims, Equations, EventSpec, LinkEquations, Programs, Relation, Work},
+        snap,
+    },
 };
 use std::{borrow::Cow, sync::OnceLock};
 
@@ -39,6 +43,8 @@ pub struct Reset {
     pub program: Program,
     /// Whether the program reads variables before the present cycle, behind those of the present.
     pub recalls: bool,
+    /// Whether the program compares or rounds something.
+    pub snaps: bool,
     /// Random numbers, behind all variables.
     pub draws: Draws,
     /// Per target: the variables that its value is computed from; found when somebody asks.
@@ -78,17 +84,19 @@ impl Reset {
         if self.recalls || self.draws.count > 0 {
             self.program.renumber(place);
         }
+        self.snaps = self.program.code().iter().any(|step| step.op.jumps());
     }
 
     fn carry_out(
         &self,
         vars: &mut [f64],
         work: &mut Work,
-        stream: &RandomStream,
+        (stream, dims): (&RandomStream, &Dims),
         emit: &mut Vec<(u16, Value)>,
     ) {
-        if self.recalls || self.draws.count > 0 {
-            let Work { prior, both, reset, .. } = work;
+        let Work { prior, both, reset, sizes, .. } = work;
+        let more = self.recalls || self.draws.count > 0;
+        if more {
             both.clear();
             both.extend_from_slice(vars);
             if self.recalls {
@@ -101,12 +109,18 @@ impl Reset {
                 both.extend((0..self.draws.count).map(|_| 1.0 - stream.uniform()));
                 vars[self.draws.counter] = before + f64::from(self.draws.count);
             }
-            self.program.run(both, reset);
-        } else {
-            self.program.run(vars, &mut work.reset);
         }
-        let mut values = self.program.results(&work.reset);
+        self.program.run(if more { both } else { vars }, reset);
+        let mut snapped: Vec<f64> = Vec::new();
+        if self.snaps {
+            let given =
+                Given { vars: if more { both } else { vars }, recalls: self.recalls, sizes, dims };
+            snapped.extend(self.program.results(reset));
+            snap(&self.program, given.vars, |k| given.doubt(k), &mut snapped);
+        }
         // The operands of the values are in the registers, and so not assigned yet.
+        let results = self.program.results(reset).skip(snapped.len());
+        let mut values = snapped.iter().chain(results);
         for (&target, &value) in self.targets.iter().zip(&mut values) {
             vars[target] = value;
         }
@@ -217,7 +231,7 @@ impl Equations for TextEquations {
         })
     }
     fn reset(&self, event: usize, vars: &mut [f64], work: &mut Work, emit: &mut Vec<(u16, Value)>) {
-        self.resets[event].carry_out(vars, work, &self.stream, emit);
+        self.resets[event].carry_out(vars, work, (&self.stream, &self.dims), emit);
     }
     fn origins(&self, of: Option<usize>, place: usize) -> Option<Cow<'_, [usize]>> {
         let variables = self.dims.variables();
@@ -263,7 +277,7 @@ impl Equations for TextEquations {
         for handler in self.handlers.iter().filter(|h| h.port == port) {
             let heard = handler.mode.is_none() || handler.mode == mode;
             if heard && self.is_active(handler.mode, vars) {
-                handler.reset.carry_out(vars, work, &self.stream, emit);
+                handler.reset.carry_out(vars, work, (&self.stream, &self.dims), emit);
             }
         }
     }

@@ -7,7 +7,7 @@
 //! of the variables and from the rounding of every operation (running error analysis; Higham 2002,
 //! Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.3).
 use super::series::Series;
-use crate::maths::expr::{Program, Registers, Scalar};
+use crate::maths::expr::Scalar;
 
 /// Rounding of one operation, twice over.
 const ROUNDING: f64 = 2.0 * f64::EPSILON;
@@ -56,14 +56,6 @@ impl<const N: usize> Bounded<N> {
     }
 }
 
-/// Writes how far expressions may be computed off at `vars`, whose entries are off by `errors`.
-pub fn roundings(program: &Program, vars: &[f64], errors: &[f64], out: &mut [f64]) {
-    let vars: Vec<_> = vars.iter().zip(errors).map(|(v, e)| Bounded::<1>::new(*v, *e)).collect();
-    let mut all = vec![Bounded::default(); out.len()];
-    program.eval(&vars, &mut Registers::default(), &mut all);
-    out.iter_mut().zip(all).for_each(|(out, x)| *out = x.error[0]);
-}
-
 fn number<const N: usize>(value: f64) -> Series<N> {
     Series::constant(value)
 }
@@ -80,6 +72,9 @@ macro_rules! by_slopes {
 }
 
 impl<const N: usize> Scalar for Bounded<N> {
+    fn doubt(&self) -> Option<f64> {
+        Some(self.error[0])
+    }
     fn constant(value: f64) -> Self {
         Self { value: Series::constant(value), error: [0.0; N] }
     }

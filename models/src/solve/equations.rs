@@ -332,6 +332,8 @@ pub struct Work<S = f64> {
     pub prior: Vec<S>,
     /// The present variables, then those.
     pub both: Vec<S>,
+    /// Per state its size when the present step began, where that is known.
+    pub sizes: Vec<S>,
 }
 
 /// Equations as programs over the variables.

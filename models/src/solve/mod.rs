@@ -13,6 +13,7 @@ pub(crate) mod notes;
 pub mod ode;
 pub(crate) mod progress;
 pub mod qss;
+mod roundings;
 pub mod series;
 mod settings;
 mod speed;
@@ -20,7 +21,6 @@ mod stepped;
 pub(crate) mod tendency;
 mod watch;
 
-pub use bounded::roundings;
 pub use equations::{
     Detection, Dims, Equations, EventSpec, LinkEquations, Programs, Relation, Rest, Role, Sliding,
     Trigger, Truth,
@@ -28,6 +28,8 @@ pub use equations::{
 pub use expander::MAX_SEGMENT_ORDER;
 pub(crate) use failures::ALGEBRAIC;
 pub use failures::{AlgebraicError, MethodError, UnitError};
+pub use roundings::roundings;
+pub(crate) use roundings::snap;
 pub use settings::Settings;
 pub(crate) use stepped::Prepared;
 pub use stepped::{Stepped, SteppedState};

@@ -64,6 +64,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if self.scene.equations.recalls() {
             let Scratch { vars, work, .. } = &mut self.scratch;
             work.prior.clone_from(vars);
+            self.core.path().inspect(|path| path.sizes(&mut work.sizes));
         }
     }
 

@@ -29,6 +29,7 @@ use crate::{
         core::Core,
         equations::{Detection, Dims, Equations, LinkEquations},
         guards::compare,
+        snap,
     },
 };
 use serde::{Deserialize, Serialize};
@@ -327,6 +328,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let mut assigned = vec![0.0; l.targets.len()];
         let scratch = &mut self.scratch;
         l.reset.eval(exchanged, &mut scratch.work.reset, &mut assigned);
+        snap(&l.reset, exchanged, |k| SUMMED * exchanged[k].abs(), &mut assigned);
         for (&target, value) in l.targets.iter().zip(assigned) {
             scratch.vars[target] = value;
         }

@@ -10,6 +10,7 @@ mod comparison;
 mod connectors;
 mod coupling;
 mod dead_reckoning;
+mod edges;
 mod executors;
 #[cfg(target_os = "linux")]
 mod faults;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::scalar::Scalar;
+use std::cmp::Ordering;
 
 /// An operation. The first group is smooth, the second switches, the third makes truth values
 /// (1 and 0), and the last steers a [`Program`](super::Program) and never stands in a tree.
@@ -202,21 +203,21 @@ pub(crate) fn apply<S: Scalar>(op: Op, [a, b, c]: [u32; 3], registers: &[S]) -> 
         Op::Tanh => r(a).tanh(),
         Op::LambertW => r(a).lambert_w(),
         Op::Abs => r(a).abs(),
-        Op::Sign => S::constant(sign(value(a))),
-        Op::Step => S::constant(step(value(a))),
-        Op::Floor => S::constant(value(a).floor()),
-        Op::Ceil => S::constant(value(a).ceil()),
+        Op::Sign => S::constant(sign(r(a).level())),
+        Op::Step => S::constant(step(r(a).level())),
+        Op::Floor => S::constant(r(a).level().floor()),
+        Op::Ceil => S::constant(r(a).level().ceil()),
         Op::Round => S::constant(value(a).round()),
-        Op::Trunc => S::constant(value(a).trunc()),
+        Op::Trunc => S::constant(r(a).level().trunc()),
         Op::Min => if second_is_less(value(a), value(b)) { r(b) } else { r(a) }.clone(),
         Op::Max => if second_is_greater(value(a), value(b)) { r(b) } else { r(a) }.clone(),
         Op::Mod => r(a).modulo(r(b)),
         Op::Noevent => r(a).clone(),
         Op::Select => if value(a) != 0.0 { r(b) } else { r(c) }.clone(),
-        Op::Less => truth(value(a) < value(b)),
-        Op::LessEq => truth(value(a) <= value(b)),
-        Op::Equal => truth(value(a) == value(b)),
-        Op::NotEqual => truth(value(a) != value(b)),
+        Op::Less => truth(r(a).order(r(b)) == Some(Ordering::Less)),
+        Op::LessEq => truth(r(a).order(r(b)).is_some_and(Ordering::is_le)),
+        Op::Equal => truth(r(a).order(r(b)) == Some(Ordering::Equal)),
+        Op::NotEqual => truth(r(a).order(r(b)) != Some(Ordering::Equal)),
         Op::And => truth((value(a) != 0.0) & (value(b) != 0.0)),
         Op::Or => truth((value(a) != 0.0) | (value(b) != 0.0)),
         Op::Not => truth(value(a) == 0.0),

@@ -1,6 +1,7 @@
 //! The kinds of number that expressions can be evaluated on.
 
 use super::lambert::lambert_w;
+use std::cmp::Ordering;
 
 /// A number: `f64`, or something that carries derivatives along, such as a truncated Taylor series.
 ///
@@ -117,6 +118,26 @@ pub trait Scalar: Clone {
     fn hypot(&self, b: &Self) -> Self {
         self.mul(self).add(&b.mul(b)).sqrt()
     }
+    /// How far the value may be off by rounding, for numbers that know it.
+    #[inline]
+    fn doubt(&self) -> Option<f64> {
+        None
+    }
+    /// How two numbers compare; those that rounding may keep apart are equal.
+    #[inline]
+    fn order(&self, b: &Self) -> Option<Ordering> {
+        let (x, y) = (self.value(), b.value());
+        match (self.doubt(), b.doubt()) {
+            (Some(a), Some(b)) if (x - y).abs() <= a + b => Some(Ordering::Equal),
+            _ => x.partial_cmp(&y),
+        }
+    }
+    /// The value, or the whole number that it is but for rounding.
+    #[inline]
+    fn level(&self) -> f64 {
+        let (x, whole) = (self.value(), self.value().round());
+        if self.doubt().is_some_and(|doubt| (x - whole).abs() <= doubt) { whole } else { x }
+    }
     /// Logarithm to base 10.
     fn log10(&self) -> Self {
         self.ln().mul(&Self::constant(std::f64::consts::LOG10_E))
@@ -131,7 +152,11 @@ pub trait Scalar: Clone {
     }
     /// a - b floor(a / b), i.e. the remainder with the sign of b.
     fn modulo(&self, b: &Self) -> Self {
-        let turns = (self.value() / b.value()).floor();
+        let turns = match self.doubt() {
+            Some(_) => self.div(b).level(),
+            None => self.value() / b.value(),
+        };
+        let turns = turns.floor();
         self.sub(&b.mul(&Self::constant(turns)))
     }
 }

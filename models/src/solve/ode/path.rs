@@ -81,6 +81,12 @@ impl Path {
         &self.rows[i * self.stride..][..self.length]
     }
 
+    /// How large the states were where the step began.
+    pub(crate) fn sizes(&self, sizes: &mut Vec<f64>) {
+        sizes.clear();
+        sizes.extend((0..self.dim()).map(|i| self.row(i)[0].abs()));
+    }
+
     /// All states as parabolas, if there is room for no more.
     #[inline]
     pub(crate) fn parabolas(&self) -> Option<&[[f64; 3]]> {
