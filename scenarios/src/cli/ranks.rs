@@ -231,7 +231,8 @@ mod over_mpi {
         Executor { method: Method::Conservative, workers: Some(company.ranks.ranks()) }
     }
 
-    /// Hears from the launcher, which writes to the first rank only.
+    /// Hears from the launcher, which writes to the first rank only. Where its end of the pipe is closed before the run
+    /// is over, the launcher was ended: then nobody waits for the ranks any more, and they stop as by Ctrl-C.
     fn listen(alarm: Alarm, pulse: Pulse) {
         std::thread::spawn(move || {
             for line in std::io::stdin().lock().lines().map_while(Result::ok) {
@@ -240,6 +241,9 @@ mod over_mpi {
                 } else if line == INTERRUPT {
                     pulse.interrupt();
                 }
+            }
+            if guard::number() == "0" {
+                pulse.interrupt();
             }
         });
     }

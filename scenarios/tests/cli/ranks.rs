@@ -207,6 +207,28 @@ fn a_killed_rank_is_named() {
     }
 }
 
+/// Where the command itself is ended, its ranks do not go on without it, and the run can be resumed.
+#[test]
+fn ranks_end_with_the_command() {
+    let Some(bench) = Bench::new("ended") else { return };
+    for (signals, out) in [(&["-TERM", "-TERM"][..], "ended-twice"), (&["-KILL"], "ended-killed")] {
+        let file = library("phold.toml");
+        let sizes = "--set entities=256 --set duration=500s --sample 0.05s";
+        let line = format!("run {file} --out {out} {sizes}");
+        let (mut child, ranks) = begun(&bench, out, bench.over(2, &line));
+        assert_eq!(ranks.len(), 2);
+        let pid = child.id().cast_signed();
+        signals.iter().for_each(|name| signal(pid, name));
+        child.wait().unwrap();
+        let until = Instant::now() + Duration::from_secs(15);
+        while !members(out).is_empty() {
+            assert!(Instant::now() < until, "somebody is left: {:?}", members(out));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert!(bench.dir.join(out).join("checkpoint").is_file(), "{signals:?}");
+    }
+}
+
 /// Ctrl-C stops all ranks; the run goes on from its checkpoint in one process, or over other ranks, as if nothing had
 /// happened.
 #[test]
