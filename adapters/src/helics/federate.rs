@@ -118,6 +118,8 @@ pub struct Federation {
     others: Vec<String>,
     taking: Taking,
     notes: Vec<String>,
+    /// The version of the library.
+    version: String,
 }
 
 /// The findings of a check.
@@ -183,9 +185,10 @@ impl Federation {
         let others = others.into_iter().filter(|name| *name != self.taking.name);
         let others: Vec<String> = others.map(|name| format!("`{name}`")).collect();
         let told = format!(
-            "{} can be interrupted: in a federation of three and more, HELICS 3.6.1 now and then grants such federates a \
+            "{} can be interrupted: in a federation of three and more, HELICS {} now and then grants such federates a \
              time before what was sent to them earlier has come; set HELICS_FLAG_UNINTERRUPTIBLE in them",
-            others.join(", ")
+            others.join(", "),
+            self.version
         );
         Ok(if others.is_empty() { Vec::new() } else { vec![told] })
     }
@@ -210,11 +213,12 @@ impl Federation {
             Tested::Yes => Vec::new(),
             Tested::No(note) => vec![note],
         };
+        let version = library.version.clone();
         let watch = Watch::new(taking.patience, interrupted);
         let make = move || Ok::<_, FederationError>(Held::new(library));
         let owner = Owner::start(make).map_err(|e| e.unwrap_or(FederationError::Gone))?;
         let (looker, names, others) = (None, Names::default(), Vec::new());
-        Ok(Self { owner, looker, watch, names, others, taking, notes })
+        Ok(Self { owner, looker, watch, names, others, taking, notes, version })
     }
 
     fn registered(&mut self, deadline: Instant) -> Result<(), FederationError> {

@@ -273,10 +273,7 @@ impl Known {
         };
         for (federate, _, node) in all.iter().filter(|f| f.0 != taking.name) {
             let known = self.inputs.get(federate).map(Vec::as_slice).unwrap_or_default();
-            // Many inputs have no name; all stand in one order.
-            let inputs: Vec<&Json> = list(node, "inputs").collect();
-            let pairs = inputs.iter().zip(known).filter(|_| inputs.len() == known.len());
-            for (input, (key, Interface { ty, unit, .. })) in pairs {
+            for (input, (key, Interface { ty, unit, .. })) in pairs(node, known) {
                 for output in list(input, "sources").filter_map(output) {
                     let (name, own, measure) = (&output.key, output.ty.name(), &output.unit);
                     let input = named(key, federate);
@@ -322,6 +319,27 @@ impl Known {
         all.sort_unstable();
         all
     }
+}
+
+/// Inputs of a federate in the graph, with what is known of them: by their names, and those without one, of which there
+/// are many, by their order.
+fn pairs<'a>(
+    node: &'a Json,
+    known: &'a [(String, Interface)],
+) -> Vec<(&'a Json, &'a (String, Interface))> {
+    let named = |input: &Json| {
+        let key = text(input, "key");
+        known.iter().find(|(name, _)| !name.is_empty() && *name == key)
+    };
+    let all: Vec<&Json> = list(node, "inputs").collect();
+    let mut found: Vec<_> = all.iter().filter_map(|input| Some((*input, named(input)?))).collect();
+    let names: BTreeSet<&str> = found.iter().map(|(_, (name, _))| name.as_str()).collect();
+    let loose: Vec<&Json> = all.into_iter().filter(|input| named(input).is_none()).collect();
+    let rest: Vec<_> = known.iter().filter(|k| !names.contains(k.0.as_str())).collect();
+    if loose.len() == rest.len() {
+        found.extend(loose.into_iter().zip(rest));
+    }
+    found
 }
 
 /// The names that there are, but those of this federate.
@@ -380,6 +398,28 @@ mod tests {
         for (from, to) in [("V", "W"), ("mvar", "var"), ("b", "bit"), ("rad", "1"), ("x", "V")] {
             assert!(not_converted(from, to).is_some(), "{from} {to}");
         }
+    }
+
+    /// Two answers of HELICS may have inputs in different orders.
+    #[test]
+    fn inputs_of_others_are_known_by_their_names() {
+        let node = serde_json::json!({ "inputs": [{ "key": "b" }, { "key": "" }, { "key": "a" }] });
+        let one = |key: &str, ty: &str| {
+            let (federate, unit) = ("peer".to_owned(), String::new());
+            (key.to_owned(), Interface { federate, ty: ty.to_owned(), unit })
+        };
+        let known = [one("a", "double"), one("b", "int64"), one("", "bool")];
+        let types = |known: &[(String, Interface)]| {
+            let pairs = pairs(&node, known);
+            let mut all: Vec<_> =
+                pairs.iter().map(|(input, k)| (text(input, "key"), k.1.ty.clone())).collect();
+            all.sort();
+            all
+        };
+        let right = [("", "bool"), ("a", "double"), ("b", "int64")];
+        assert_eq!(types(&known), right.map(|(key, ty)| (key.to_owned(), ty.to_owned())));
+        // Where one without a name is not told of, the others are known all the same.
+        assert_eq!(types(&known[..2]).len(), 2);
     }
 
     #[test]
