@@ -46,6 +46,8 @@ mod stability;
 #[cfg(feature = "study")]
 mod study;
 mod told;
+#[cfg(feature = "fmi")]
+mod tools;
 mod tooth;
 mod workloads;
 #[cfg(all(feature = "mosaik", target_os = "linux"))]
