@@ -26,7 +26,7 @@ pub fn fmu(
     Ok((manifest, packed.map_err(ExportError::Broken)?))
 }
 
-/// What the description says of a scenario.
+/// The content of the description of a scenario.
 fn offer(manifest: &Manifest) -> Offer {
     let variables = manifest.variables.iter().map(|v| Variable {
         name: v.name.clone(),

@@ -22,7 +22,7 @@ pub struct Parcel {
     pub files: BTreeSet<PathBuf>,
 }
 
-/// What a planned scenario needs.
+/// Parameters and files of a planned scenario.
 pub(super) fn parcel(tree: &Tree, session: &Session) -> Parcel {
     let parameters = tree.groups[0].scope.settable();
     let mut files = session.sources.files();

@@ -38,7 +38,7 @@ pub struct Stepped {
     held: Held,
 }
 
-/// What goes on from step to step besides the simulation.
+/// Data that goes on from step to step besides the simulation.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Held {
     /// The tick up to which the run has come.

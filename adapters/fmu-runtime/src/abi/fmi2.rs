@@ -1,7 +1,7 @@
 //! FMI 2.0 for co-simulation (FMI 2.0.4, chapter 4).
 use super::{
-    DISCARD, ERROR, Handle, Logger, OK, free_state, get_all, get_texts, int, list, list_mut, put,
-    real, save, saved, set_all, text,
+    DISCARD, ERROR, Handle, Logger, OK, get_all, get_texts, int, list, list_mut, put, real,
+    set_all, text, truth,
 };
 use std::{
     ffi::{CStr, c_char, c_int, c_void},
@@ -151,82 +151,26 @@ plain! {
     fmi2Reset => |i: &mut crate::instance::Instance| { i.reset(); Ok::<(), String>(()) };
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fmi2SetReal(
-    h: *mut c_void,
-    refs: *const u32,
-    n: usize,
-    values: *const f64,
-) -> c_int {
-    // SAFETY: as the standard has it.
-    unsafe { Handle::with(h, |i, _| set_all(i, list(refs, n), list(values, n).iter().copied())) }
+macro_rules! numbers {
+    ($($get:ident $set:ident $type:ty, $convert:expr, $number:expr;)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $get(h: *mut c_void, refs: *const u32, n: usize, values: *mut $type) -> c_int {
+            // SAFETY: as the standard has it.
+            unsafe { Handle::with(h, |i, _| get_all(i, list(refs, n), list_mut(values, n), $convert)) }
+        }
+
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $set(h: *mut c_void, refs: *const u32, n: usize, values: *const $type) -> c_int {
+            // SAFETY: as the standard has it.
+            unsafe { Handle::with(h, |i, _| set_all(i, list(refs, n), list(values, n).iter().map($number))) }
+        }
+    )*};
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fmi2SetInteger(
-    h: *mut c_void,
-    refs: *const u32,
-    n: usize,
-    values: *const c_int,
-) -> c_int {
-    // SAFETY: as the standard has it.
-    unsafe {
-        Handle::with(h, |i, _| {
-            set_all(i, list(refs, n), list(values, n).iter().map(|x| f64::from(*x)))
-        })
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fmi2SetBoolean(
-    h: *mut c_void,
-    refs: *const u32,
-    n: usize,
-    values: *const c_int,
-) -> c_int {
-    // SAFETY: as the standard has it.
-    unsafe {
-        Handle::with(h, |i, _| {
-            set_all(i, list(refs, n), list(values, n).iter().map(|x| f64::from(u8::from(*x != 0))))
-        })
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fmi2GetReal(
-    h: *mut c_void,
-    refs: *const u32,
-    n: usize,
-    values: *mut f64,
-) -> c_int {
-    // SAFETY: as the standard has it.
-    unsafe { Handle::with(h, |i, _| get_all(i, list(refs, n), list_mut(values, n), real)) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fmi2GetInteger(
-    h: *mut c_void,
-    refs: *const u32,
-    n: usize,
-    values: *mut c_int,
-) -> c_int {
-    // SAFETY: as the standard has it.
-    unsafe { Handle::with(h, |i, _| get_all(i, list(refs, n), list_mut(values, n), int)) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fmi2GetBoolean(
-    h: *mut c_void,
-    refs: *const u32,
-    n: usize,
-    values: *mut c_int,
-) -> c_int {
-    // SAFETY: as the standard has it.
-    unsafe {
-        Handle::with(h, |i, _| {
-            get_all(i, list(refs, n), list_mut(values, n), |d| super::truth(d).map(c_int::from))
-        })
-    }
+numbers! {
+    fmi2GetReal fmi2SetReal f64, real, |x| *x;
+    fmi2GetInteger fmi2SetInteger c_int, int, |x| f64::from(*x);
+    fmi2GetBoolean fmi2SetBoolean c_int, |d| truth(d).map(c_int::from), |x| f64::from(u8::from(*x != 0));
 }
 
 #[unsafe(no_mangle)]
@@ -289,60 +233,8 @@ unsafe extern "C" fn fmi2GetBooleanStatus(
     }
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fmi2GetFMUstate(handle: *mut c_void, state: *mut *mut c_void) -> c_int {
-    // SAFETY: as the standard has it.
-    unsafe { Handle::with(handle, |i, _| save(i, state)) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fmi2SetFMUstate(handle: *mut c_void, state: *mut c_void) -> c_int {
-    // SAFETY: as the standard has it.
-    unsafe { Handle::with(handle, |i, _| i.restore(saved(state)?).map(|()| OK)) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fmi2FreeFMUstate(_: *mut c_void, state: *mut *mut c_void) -> c_int {
-    // SAFETY: as the standard has it.
-    unsafe { free_state(state) };
-    OK
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fmi2SerializedFMUstateSize(
-    handle: *mut c_void,
-    state: *mut c_void,
-    size: *mut usize,
-) -> c_int {
-    // SAFETY: as the standard has it.
-    unsafe {
-        Handle::with(handle, |_, _| {
-            put(size, saved(state)?.len());
-            Ok(OK)
-        })
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fmi2SerializeFMUstate(
-    h: *mut c_void,
-    state: *mut c_void,
-    bytes: *mut u8,
-    size: usize,
-) -> c_int {
-    // SAFETY: as the standard has it.
-    unsafe { super::serialise(h, state, bytes, size) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fmi2DeSerializeFMUstate(
-    handle: *mut c_void,
-    bytes: *const u8,
-    size: usize,
-    state: *mut *mut c_void,
-) -> c_int {
-    // SAFETY: as the standard has it.
-    unsafe { super::deserialise(handle, bytes, size, state) }
+states! {
+    fmi2GetFMUstate fmi2SetFMUstate fmi2FreeFMUstate fmi2SerializedFMUstateSize fmi2SerializeFMUstate fmi2DeSerializeFMUstate
 }
 
 macro_rules! absent {

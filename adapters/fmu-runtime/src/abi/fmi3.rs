@@ -2,8 +2,7 @@
 use super::{
     Handle, Logger, OK,
     fmi2::{absent, plain},
-    free_state, get_all, get_texts, int, list, list_mut, put, real, save, saved, set_all, text,
-    truth,
+    get_all, get_texts, int, list, list_mut, put, real, set_all, text, truth,
 };
 use std::{
     ffi::{CStr, c_char, c_int, c_void},
@@ -146,60 +145,8 @@ unsafe extern "C" fn fmi3DoStep(
     }
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fmi3GetFMUState(handle: *mut c_void, state: *mut *mut c_void) -> c_int {
-    // SAFETY: as the standard has it.
-    unsafe { Handle::with(handle, |i, _| save(i, state)) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fmi3SetFMUState(handle: *mut c_void, state: *mut c_void) -> c_int {
-    // SAFETY: as the standard has it.
-    unsafe { Handle::with(handle, |i, _| i.restore(saved(state)?).map(|()| OK)) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fmi3FreeFMUState(_: *mut c_void, state: *mut *mut c_void) -> c_int {
-    // SAFETY: as the standard has it.
-    unsafe { free_state(state) };
-    OK
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fmi3SerializedFMUStateSize(
-    handle: *mut c_void,
-    state: *mut c_void,
-    size: *mut usize,
-) -> c_int {
-    // SAFETY: as the standard has it.
-    unsafe {
-        Handle::with(handle, |_, _| {
-            put(size, saved(state)?.len());
-            Ok(OK)
-        })
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fmi3SerializeFMUState(
-    h: *mut c_void,
-    state: *mut c_void,
-    bytes: *mut u8,
-    size: usize,
-) -> c_int {
-    // SAFETY: as the standard has it.
-    unsafe { super::serialise(h, state, bytes, size) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fmi3DeserializeFMUState(
-    handle: *mut c_void,
-    bytes: *const u8,
-    size: usize,
-    state: *mut *mut c_void,
-) -> c_int {
-    // SAFETY: as the standard has it.
-    unsafe { super::deserialise(handle, bytes, size, state) }
+states! {
+    fmi3GetFMUState fmi3SetFMUState fmi3FreeFMUState fmi3SerializedFMUStateSize fmi3SerializeFMUState fmi3DeserializeFMUState
 }
 
 absent! {

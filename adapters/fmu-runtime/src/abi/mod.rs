@@ -2,6 +2,69 @@
 //!
 //! Every function comes in through [`Handle::with`], which looks at the pointer, catches panics and hands errors to the
 //! logger of the importer.
+/// The functions of states, which differ by their names only.
+macro_rules! states {
+    ($get:ident $set:ident $free:ident $size:ident $serialise:ident $deserialise:ident) => {
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $get(handle: *mut c_void, state: *mut *mut c_void) -> c_int {
+            // SAFETY: as the standard has it.
+            unsafe { Handle::with(handle, |i, _| crate::abi::save(i, state)) }
+        }
+
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $set(handle: *mut c_void, state: *mut c_void) -> c_int {
+            // SAFETY: as the standard has it.
+            unsafe {
+                Handle::with(handle, |i, _| i.restore(crate::abi::saved(state)?).map(|()| OK))
+            }
+        }
+
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $free(_: *mut c_void, state: *mut *mut c_void) -> c_int {
+            // SAFETY: as the standard has it.
+            unsafe { crate::abi::free_state(state) };
+            OK
+        }
+
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $size(
+            handle: *mut c_void,
+            state: *mut c_void,
+            size: *mut usize,
+        ) -> c_int {
+            // SAFETY: as the standard has it.
+            unsafe {
+                Handle::with(handle, |_, _| {
+                    put(size, crate::abi::saved(state)?.len());
+                    Ok(OK)
+                })
+            }
+        }
+
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $serialise(
+            h: *mut c_void,
+            state: *mut c_void,
+            bytes: *mut u8,
+            size: usize,
+        ) -> c_int {
+            // SAFETY: as the standard has it.
+            unsafe { crate::abi::serialise(h, state, bytes, size) }
+        }
+
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $deserialise(
+            handle: *mut c_void,
+            bytes: *const u8,
+            size: usize,
+            state: *mut *mut c_void,
+        ) -> c_int {
+            // SAFETY: as the standard has it.
+            unsafe { crate::abi::deserialise(handle, bytes, size, state) }
+        }
+    };
+}
+
 mod fmi2;
 mod fmi3;
 
@@ -97,7 +160,7 @@ impl Handle {
     }
 }
 
-/// What an instance keeps for its importer.
+/// Texts and times that an instance keeps for its importer.
 struct Keep<'a> {
     texts: &'a mut Vec<CString>,
     last: &'a mut (f64, bool),

@@ -234,7 +234,7 @@ mod tests {
         for version in [Version::V2, Version::V3] {
             let text = description(&offer(), version);
             let read = Description::read_with(&text, &Default::default()).unwrap();
-            assert_eq!(read.name, "2 <tanks>", "{text}");
+            assert_eq!(read.model, "2 <tanks>", "{text}");
         }
         assert_eq!(offer().identifier(), "m2__tanks_");
     }
