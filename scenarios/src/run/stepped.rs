@@ -68,10 +68,10 @@ pub fn type_of(record: &Record) -> Option<Type> {
     }
 }
 
-/// The outputs that are seen outside: those of `[federate]`, else the recorded ones.
+/// The outputs that are seen outside: those of `[federate]`, and where it names none the recorded ones.
 pub fn outputs(plan: &Plan) -> Vec<Record> {
     let all = match plan.federate.as_ref().map(|f| &f.engine) {
-        Some(Engine::Fmi(outputs)) => outputs,
+        Some(Engine::Fmi(outputs)) if !outputs.is_empty() => outputs,
         _ => &plan.record,
     };
     all.iter().filter(|r| type_of(r).is_some()).cloned().collect()

@@ -296,6 +296,11 @@ fn archives_are_equal_and_refusals_have_reasons() {
     let refused = |text: &str| bench.exported("no", text, Version::V3).unwrap_err();
     let silent = refused(&format!("record = []\n{silent}"));
     assert!(silent.contains("records no output"), "{silent}");
+    let whole = plant();
+    let (head, rest) = whole.split_once("[[federate.output]]").unwrap();
+    let rest = rest.split_once("[unit.plant]").unwrap().1;
+    let recorded = format!("record = [\"plant.y\"]\n{head}[unit.plant]{rest}");
+    assert!(bench.exported("recorded", &recorded, Version::V3).is_ok());
     let events = plant().replace("to = \"plant.F\"", "to = \"count.reset\"");
     let events = refused(&events.replace("initial = 1.0\n", ""));
     assert!(events.contains("takes events"), "{events}");
