@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use superdense::{
     export::{Causality, Model, Variable},
-    run::stepped::Stepped,
+    run::driven::Driven,
 };
 use superdense_adapters::federation::data::{Data, Type};
 
@@ -30,9 +30,11 @@ pub struct Instance {
     stage: Stage,
     /// Values of parameters and inputs by the places of the variables.
     values: Vec<f64>,
+    /// Places of the first input and of the first output; parameters stand before them.
+    first: [usize; 2],
     /// Seconds before which the run will not end.
     until: Option<f64>,
-    run: Option<Stepped>,
+    run: Option<Driven>,
 }
 
 /// The state of an instance as bytes.
@@ -70,7 +72,9 @@ impl Instance {
             ));
         }
         let values = starts(&model);
-        Ok(Self { model, stage: Stage::Created, values, until: None, run: None })
+        let first = [Causality::Input, Causality::Output];
+        let first = first.map(|c| model.manifest().places(c).next().unwrap_or_default());
+        Ok(Self { model, stage: Stage::Created, values, first, until: None, run: None })
     }
 
     /// The place of a variable by its reference.
@@ -133,7 +137,7 @@ impl Instance {
         Err(format!("{what} was asked for, but the instance {now}"))
     }
 
-    fn begun(&mut self) -> Answer<&mut Stepped> {
+    fn begun(&mut self) -> Answer<&mut Driven> {
         if self.run.is_none() {
             let run = self.model.begin(&self.values, self.until);
             self.run = Some(run.map_err(|e| e.to_string())?);
@@ -148,6 +152,7 @@ impl Instance {
     pub fn set(&mut self, reference: u32, value: f64) -> Answer {
         let place = self.place(reference)?;
         let Variable { name, causality, .. } = self.variable(place);
+        let input = *causality == Causality::Input;
         if !value.is_finite() {
             return Err(format!("`{name}` was set to {value}, which is no finite number"));
         }
@@ -163,9 +168,8 @@ impl Instance {
             self.run = None;
         }
         self.values[place] = value;
-        let number = self.model.manifest().places(Causality::Input).position(|k| k == place);
-        if let (false, Some(run), Some(number)) = (early, &mut self.run, number) {
-            run.set(number, value);
+        if let (false, true, Some(run)) = (early, input, &mut self.run) {
+            run.set(place - self.first[0], value);
         }
         Ok(())
     }
@@ -176,23 +180,21 @@ impl Instance {
     /// An unknown reference, a value that is not finite, errors of the first instant.
     pub fn get(&mut self, reference: u32) -> Answer<Data> {
         if reference == TIME {
-            let now = |run: &Stepped| run.resolution().seconds(run.now());
+            let now = |run: &Driven| run.resolution().seconds(run.now());
             return Ok(Data::Double(self.run.as_ref().map_or(0.0, now)));
         }
         let place = self.place(reference)?;
         let variable = self.variable(place);
-        let ty = Type::named(&variable.ty).unwrap_or(Type::Double);
         if variable.causality != Causality::Output || self.stage == Stage::Created {
             let value = self.values[place];
-            return Ok(match ty {
-                Type::Int => Data::Int(value as i64),
-                Type::Bool => Data::Bool(value != 0.0),
-                Type::Text => Data::Text(String::new()),
+            return Ok(match Type::named(&variable.ty) {
+                Some(Type::Int) => Data::Int(value as i64),
+                Some(Type::Bool) => Data::Bool(value != 0.0),
+                Some(Type::Text) => Data::Text(String::new()),
                 _ => Data::Double(value),
             });
         }
-        let number = self.model.manifest().places(Causality::Output).position(|k| k == place);
-        let number = number.unwrap_or_default();
+        let number = place - self.first[1];
         self.begun()?.value(number).map_err(|e| e.to_string())
     }
 
@@ -241,7 +243,7 @@ impl Instance {
     /// # Errors
     /// When a unit of the scenario cannot be saved.
     pub fn save(&mut self) -> Answer<Vec<u8>> {
-        let run = self.run.as_mut().map(Stepped::save).transpose().map_err(|e| e.to_string())?;
+        let run = self.run.as_mut().map(Driven::save).transpose().map_err(|e| e.to_string())?;
         let (stage, values, until) = (self.stage, self.values.clone(), self.until);
         let saved = Saved { stage, values, until, run };
         postcard::to_stdvec(&saved).map_err(|e| e.to_string())

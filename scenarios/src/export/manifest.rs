@@ -1,6 +1,6 @@
 //! The variables of an FMU, and the files of its scenario.
 use super::ExportError;
-use crate::{Plan, plan::parcel::Parcel, run::stepped};
+use crate::{Plan, plan::parcel::Parcel, run::driven};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -119,12 +119,12 @@ fn variables(plan: &Plan, parcel: &Parcel) -> Result<Vec<Variable>, ExportError>
             unit: heard.unit.clone(),
         });
     }
-    let outputs = stepped::outputs(plan);
+    let outputs = driven::outputs(plan);
     if outputs.is_empty() {
         return Err(ExportError::Silent);
     }
     for output in outputs {
-        let ty = stepped::type_of(&output).unwrap_or(Type::Double);
+        let ty = driven::type_of(&output).unwrap_or(Type::Double);
         all.push(Variable {
             name: output.label,
             causality: Causality::Output,

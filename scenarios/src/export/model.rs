@@ -1,6 +1,6 @@
 //! Runs of an exported scenario.
 use super::{Causality, ExportError, MANIFEST, Manifest};
-use crate::{Overrides, load, run::stepped::Stepped};
+use crate::{Overrides, load, run::driven::Driven};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -36,7 +36,7 @@ impl Model {
     ///
     /// # Errors
     /// All mistakes of the scenario with these parameters, and errors of its first instant.
-    pub fn begin(&self, values: &[f64], until: Option<f64>) -> Result<Stepped, ExportError> {
+    pub fn begin(&self, values: &[f64], until: Option<f64>) -> Result<Driven, ExportError> {
         let Manifest { variables, sets, stop, scenario, .. } = &self.manifest;
         let mut sets = sets.clone();
         for k in self.manifest.places(Causality::Parameter) {
@@ -54,6 +54,6 @@ impl Model {
         let plan = load(&self.folder.join(scenario), &sets, &overrides)
             .map_err(|mistakes| ExportError::Broken(mistakes.to_string()))?;
         let inputs: Vec<f64> = self.manifest.places(Causality::Input).map(|k| values[k]).collect();
-        Stepped::new(plan, &inputs).map_err(|e| ExportError::Broken(e.to_string()))
+        Driven::new(plan, &inputs).map_err(|e| ExportError::Broken(e.to_string()))
     }
 }

@@ -4,12 +4,12 @@ use super::federation::Federation;
 use super::{
     Failure,
     checkpoint::Identity,
+    driven,
     executor::{Driver, Executor, Method},
     pulse::Pulse,
     real_time::{Pacer, RealTime},
     recorder::{Memory, NOTES, Recorder},
     sampler::{Sampler, Seen, Signals},
-    stepped,
     stopwatch::Stopwatch,
 };
 use crate::{
@@ -121,7 +121,7 @@ pub(super) fn build(plan: &mut Plan, event_list: EventListKind) -> Result<Built,
     let model = std::mem::take(&mut plan.model);
     let options = Options { event_list, ..plan.options() };
     let mut sim = Simulation::new(model, options)?;
-    stepped::begin(plan.federate.as_ref(), &mut sim)?;
+    driven::begin(plan.federate.as_ref(), &mut sim)?;
     let (sampler, signals, evaluation) = listeners(&sim, plan)?;
     let identity = Identity {
         plan_hash: plan.plan_hash,

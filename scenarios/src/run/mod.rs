@@ -7,6 +7,7 @@
 pub mod checkpoint;
 mod core;
 pub mod demand;
+pub mod driven;
 pub mod executor;
 #[cfg(feature = "federation")]
 pub mod federation;
@@ -17,7 +18,7 @@ pub mod real_time;
 mod recorder;
 pub(crate) mod sampler;
 mod session;
-pub mod stepped;
+
 mod stopwatch;
 pub mod ties;
 pub mod timeline;

@@ -258,8 +258,10 @@ absent! {
 mod tests {
     #[test]
     fn folders_of_uris() {
-        for uri in ["file:///tmp/a%20b", "file:/tmp/a b", "/tmp/a b", "file://host/tmp/a b"] {
-            assert_eq!(super::folder(uri), std::path::Path::new("/tmp/a b"), "{uri}");
+        for uri in
+            ["file:///models/a%20b", "file:/models/a b", "/models/a b", "file://host/models/a b"]
+        {
+            assert_eq!(super::folder(uri), std::path::Path::new("/models/a b"), "{uri}");
         }
     }
 }

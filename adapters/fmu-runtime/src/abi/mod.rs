@@ -236,14 +236,13 @@ fn get_all<T>(
     instance: &mut Instance,
     references: &[u32],
     values: &mut [T],
-    convert: impl Fn(Data) -> Option<T>,
+    convert: impl Fn(&Data) -> Option<T>,
 ) -> Result<i32, String> {
     fits(references, values.len())?;
     for (reference, value) in references.iter().zip(values) {
         let data = instance.get(*reference)?;
-        let shown = format!("{data:?}");
-        *value = convert(data).ok_or_else(|| {
-            format!("the variable with the reference {reference} is {shown}, which is of another type or too large")
+        *value = convert(&data).ok_or_else(|| {
+            format!("the variable with the reference {reference} is {data:?}, which is of another type or too large")
         })?;
     }
     Ok(OK)
@@ -256,23 +255,23 @@ fn fits(references: &[u32], values: usize) -> Result<(), String> {
     Err(format!("there are {values} values for {} references", references.len()))
 }
 
-fn real(data: Data) -> Option<f64> {
+fn real(data: &Data) -> Option<f64> {
     match data {
-        Data::Double(x) => Some(x),
+        Data::Double(x) => Some(*x),
         _ => None,
     }
 }
 
-fn int<T: TryFrom<i64>>(data: Data) -> Option<T> {
+fn int<T: TryFrom<i64>>(data: &Data) -> Option<T> {
     match data {
-        Data::Int(i) => T::try_from(i).ok(),
+        Data::Int(i) => T::try_from(*i).ok(),
         _ => None,
     }
 }
 
-fn truth(data: Data) -> Option<bool> {
+fn truth(data: &Data) -> Option<bool> {
     match data {
-        Data::Bool(b) => Some(b),
+        Data::Bool(b) => Some(*b),
         _ => None,
     }
 }

@@ -83,11 +83,8 @@ pub fn description(offer: &Offer, version: Version) -> String {
             "    <Float64 name=\"time\" valueReference=\"0\" causality=\"independent\" variability=\"continuous\"/>\n",
         );
     }
-    for (k, variable) in offer.variables.iter().enumerate() {
-        match version {
-            Version::V2 => variable_2(k + 1, variable, &mut text),
-            Version::V3 => variable_3(k + 1, variable, &mut text),
-        }
+    for (k, offered) in offer.variables.iter().enumerate() {
+        variable(version, k + 1, offered, &mut text);
     }
     text.push_str("  </ModelVariables>\n  <ModelStructure>\n");
     structure(offer, version, &mut text);
@@ -140,24 +137,21 @@ fn of_unit(variable: &Variable) -> String {
     }
 }
 
-fn variable_2(reference: usize, variable: &Variable, text: &mut String) {
-    let (ty, start) = start(variable, ["Real", "Integer", "Boolean", "String"]);
+fn variable(version: Version, reference: usize, variable: &Variable, text: &mut String) {
+    let names = match version {
+        Version::V2 => ["Real", "Integer", "Boolean", "String"],
+        Version::V3 => ["Float64", "Int64", "Boolean", "String"],
+    };
+    let (ty, start) = start(variable, names);
     let start = start.map(|s| format!(" start=\"{s}\"")).unwrap_or_default();
     let (name, manner, unit) = (escaped(&variable.name), manner(variable), of_unit(variable));
-    let _ = writeln!(
-        text,
-        "    <ScalarVariable name=\"{name}\" valueReference=\"{reference}\" {manner}><{ty}{start}{unit}/></ScalarVariable>"
-    );
-}
-
-fn variable_3(reference: usize, variable: &Variable, text: &mut String) {
-    let (ty, start) = start(variable, ["Float64", "Int64", "Boolean", "String"]);
-    let start = start.map(|s| format!(" start=\"{s}\"")).unwrap_or_default();
-    let (name, manner, unit) = (escaped(&variable.name), manner(variable), of_unit(variable));
-    let _ = writeln!(
-        text,
-        "    <{ty} name=\"{name}\" valueReference=\"{reference}\" {manner}{start}{unit}/>"
-    );
+    let common = format!("name=\"{name}\" valueReference=\"{reference}\" {manner}");
+    let _ = match version {
+        Version::V2 => {
+            writeln!(text, "    <ScalarVariable {common}><{ty}{start}{unit}/></ScalarVariable>")
+        }
+        Version::V3 => writeln!(text, "    <{ty} {common}{start}{unit}/>"),
+    };
 }
 
 /// Outputs, which depend on all that is set; all of them are known when the run begins.

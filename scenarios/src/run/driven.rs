@@ -30,17 +30,17 @@ use superdense_models::{
 };
 
 /// A run between two steps.
-pub struct Stepped {
+pub struct Driven {
     run: Run,
     outputs: Vec<Record>,
     /// Ports of each input.
     inputs: Vec<Vec<u16>>,
-    held: Held,
+    held: Standing,
 }
 
 /// Data that goes on from step to step besides the simulation.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Held {
+struct Standing {
     /// The tick up to which the run has come.
     now: i64,
     /// Per input: the value that units hold, and the one that they are to hear next.
@@ -54,7 +54,7 @@ struct Held {
 struct Saved {
     kernel: Vec<u8>,
     memory: Memory,
-    held: Held,
+    held: Standing,
 }
 
 /// The type of a recorded output outside; none for what has no value there, as jobs.
@@ -105,7 +105,7 @@ fn jump(
     Ok(sim.inject("", InPort::<Value>::new(port), at, value)?)
 }
 
-impl Stepped {
+impl Driven {
     /// Begins a run with first values of its inputs, and goes through its first instant.
     ///
     /// # Errors
@@ -132,7 +132,7 @@ impl Stepped {
         let how = (Executor::default(), None, Pulse::default());
         let run = Run::new(plan, built, tables, None, how);
         let values = first.iter().map(|x| (*x, *x)).collect();
-        let held = Held { now: 0, values, over: None };
+        let held = Standing { now: 0, values, over: None };
         let mut this = Self { run, outputs, inputs, held };
         this.run_through(0)?;
         Ok(this)
@@ -234,8 +234,8 @@ impl Stepped {
     }
 }
 
-impl std::fmt::Debug for Stepped {
+impl std::fmt::Debug for Driven {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Stepped({} at {})", self.run.plan.name, self.held.now)
+        write!(f, "Driven({} at {})", self.run.plan.name, self.held.now)
     }
 }
