@@ -95,6 +95,11 @@ impl Node {
         }
     }
 
+    /// Ticks between a cause and what is sent over a port: jobs travel to neighbours, the length is told at once.
+    fn delay_of(&self, port: u16) -> i64 {
+        if (1..=self.neighbours).contains(&port) { self.delay } else { 0 }
+    }
+
     /// Whether the job whose service ends leaves the node at once.
     fn is_direct(&self) -> bool {
         self.port == 0 || self.delay == 0
@@ -183,11 +188,14 @@ impl Atomic<Value> for Node {
         self.settle();
     }
     fn lookahead(&self, port: u16) -> Duration {
-        if port == 0 { Duration::ZERO } else { Duration::from_ticks(self.delay) }
+        Duration::from_ticks(self.delay_of(port))
     }
     fn earliest_output(&self, port: u16) -> Duration {
+        if port > self.neighbours {
+            return self.time_advance();
+        }
         let landing = self.flight.front().map_or(NEVER, |&(at, ..)| at);
-        let delay = if port == 0 { 0 } else { self.delay };
+        let delay = self.delay_of(port);
         let at = landing.min(self.end.min(self.next).saturating_add(delay));
         Duration::from_ticks(at.saturating_sub(self.timer.now()))
     }

@@ -331,3 +331,65 @@ fn the_middle_of_an_instant_is_gone_through_in_step() {
     let did = statistics(model(), &settings);
     assert!(did.committed > 30_000 && did.sequential_cycles < 40, "{did:?}");
 }
+
+/// Tells something at the start, which its promise denies.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Early {
+    due: Duration,
+}
+
+impl Atomic<i64> for Early {
+    fn outputs(&self) -> u16 {
+        1
+    }
+    fn time_advance(&self) -> Duration {
+        self.due
+    }
+    fn lookahead(&self, _: u16) -> Duration {
+        Duration::from_ticks(50)
+    }
+    fn earliest_output(&self, _: u16) -> Duration {
+        Duration::from_ticks(50)
+    }
+    fn output(&self, out: &mut Outbox<'_, i64>) {
+        out.send(OutPort::<i64>::new(0), 1);
+    }
+    fn internal(&mut self, _: &mut Effects<i64>) {
+        self.due = Duration::INFINITE;
+    }
+}
+
+/// A promise that is broken at the very start is found out, also with a sink behind those who hear of it.
+#[test]
+fn promises_that_are_broken_at_the_start_are_found_out() {
+    let model = |sink: bool| {
+        let mut top = Coupled::new();
+        let early: Vec<Child> =
+            (0..2).map(|i| top.add(("a", i), Early { due: Duration::ZERO }).any()).collect();
+        let nodes: Vec<Child> =
+            (0..2).map(|i| top.add(("b", i), Node::new(3 + i as i64, Habit::Add)).any()).collect();
+        for (early, node) in early.iter().zip(&nodes) {
+            top.couple(early.output(OUT), node.input(IN));
+        }
+        if sink {
+            let sink = top.add("c", Node::new(i64::MAX, Habit::Add)).any();
+            nodes.iter().for_each(|node| top.couple(node.output(OUT), sink.input(IN)));
+        }
+        top
+    };
+    for (sink, parts) in
+        [(false, vec![0, 1, 1, 0]), (true, vec![0, 1, 1, 0, 0]), (true, vec![0, 0, 0, 1, 1])]
+    {
+        for seed in 0..4 {
+            let (partition, schedule) = (Partition::Given(parts.clone()), Schedule::Virtual(seed));
+            let settings = Settings {
+                method: Method::Conservative,
+                partition,
+                schedule,
+                ..Settings::default()
+            };
+            let found = outcome(model(sink), None, Some(&settings));
+            assert_eq!(found, outcome(model(sink), None, None), "{parts:?}");
+        }
+    }
+}
