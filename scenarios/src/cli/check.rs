@@ -2,7 +2,7 @@
 use super::{
     Done, demand, frequencies, graph,
     options::CheckOptions,
-    policies,
+    place, policies,
     report::{Console, columns},
     stability::stability,
 };
@@ -19,6 +19,7 @@ pub(super) fn check(console: &Console, check: &CheckOptions) -> Done {
     let demand = demand::demand(check)?;
     let swings = frequencies::found(check)?;
     if let Some(file) = &check.dot {
+        place::ends(file, "dot")?;
         directory::replace(file, graph::dot(&graph, &plan.name).as_bytes())?;
     }
     let warnings = [plan.warnings.clone(), graph::warnings(&graph)].concat();

@@ -1,13 +1,9 @@
 //! `compare` and `report`.
 use super::{
-    Done,
+    Done, place,
     report::{Console, Stop, columns},
 };
-use crate::{
-    compare,
-    output::{directory, explained, manifest::Manifest},
-    report,
-};
+use crate::{compare, output::manifest::Manifest, report};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -31,7 +27,7 @@ pub(super) fn compare(console: &Console, a: &Path, b: &Path, told: &Comparing) -
     [a, b].into_iter().try_for_each(|dir| tell_changed(console, dir))?;
     if let Some(file) = &told.html {
         let html = report::of_comparison(&found, a, b).map_err(|e| Stop::usage(e.to_string()))?;
-        write(file, &html, told.force)?;
+        place::write(file, html.as_bytes(), told.force)?;
     }
     console.say(&text(&found), || {
         let (status, code) = if found.equal { ("equal", 0) } else { ("different", 1) };
@@ -92,22 +88,8 @@ pub(super) fn report(console: &Console, dir: &Path, out: Option<PathBuf>, force:
     tell_changed(console, dir)?;
     let name = dir.file_name().unwrap_or_default().to_string_lossy();
     let file = out.unwrap_or_else(|| PathBuf::from(format!("{name}.report.html")));
-    write(&file, &html, force)?;
+    place::write(&file, html.as_bytes(), force)?;
     let text = format!("{} ({} kB); open it in a browser\n", file.display(), html.len() / 1000);
     console.say(&text, || json!({ "status": "done", "file": file, "bytes": html.len() }));
     Ok(())
-}
-
-/// Writes a page, whole or not at all; another file of this name stays without `force`.
-fn write(file: &Path, html: &str, force: bool) -> Done {
-    if file.exists() && !force {
-        let why = format!("{} is there already; add --force to replace it", file.display());
-        return Err(Stop::usage(why));
-    }
-    if file.symlink_metadata().is_ok_and(|found| !found.is_file()) {
-        // A link, a pipe or a device is written to, not replaced.
-        let told = |e: &std::io::Error| format!("{}: {}", file.display(), explained(e));
-        return std::fs::write(file, html).map_err(|e| Stop::usage(told(&e)));
-    }
-    Ok(directory::replace(file, html.as_bytes())?)
 }

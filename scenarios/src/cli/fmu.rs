@@ -1,6 +1,6 @@
 //! `fmu`.
 use super::{
-    Done, options,
+    Done, options, place,
     report::{Console, Stop},
 };
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 use std::{
-    env, fs,
+    env,
     path::{Path, PathBuf},
 };
 use superdense_adapters::fmi::{
@@ -56,6 +56,9 @@ pub(super) struct ExportOptions {
     /// The FMU that is written; by default the name of the scenario with `.fmu`, in the working folder.
     #[arg(long, value_name = "FILE.fmu")]
     out: Option<PathBuf>,
+    /// Replace a file of this name.
+    #[arg(long)]
+    force: bool,
     /// The version of FMI.
     #[arg(long, value_enum, default_value_t)]
     fmi: Standard,
@@ -107,8 +110,7 @@ fn exported(console: &Console, options: &ExportOptions) -> Done {
     let made = export::fmu((&plan, &parcel, &options.set), version, &runtime()?);
     let (manifest, bytes) = made.map_err(|e| failed(e.to_string()))?;
     let out = options.out.clone().unwrap_or_else(|| PathBuf::from(format!("{}.fmu", plan.name)));
-    let unwritten = |e| Stop::usage(format!("{}: {e}", out.display()));
-    fs::write(&out, &bytes).map_err(unwritten)?;
+    place::write(&out, &bytes, options.force)?;
     let count = |causality| manifest.places(causality).count();
     let [parameters, inputs, outputs] =
         [Causality::Parameter, Causality::Input, Causality::Output].map(count);

@@ -16,6 +16,7 @@ mod manual;
 mod mosaik;
 mod new;
 mod options;
+mod place;
 mod policies;
 mod ranks;
 mod report;

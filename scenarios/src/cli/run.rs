@@ -2,6 +2,7 @@
 use super::{
     Done, graph,
     options::RunOptions,
+    place,
     ranks::{self, RankOptions, Task},
     report::{Console, Stop, columns},
     verify::{self, verify},
@@ -81,6 +82,7 @@ pub(super) fn begin(
     // Without a handler Ctrl-C ends the program at once, which a checkpoint outlives.
     let _ = pulse.on_interrupt();
     // Ends, and is complete, after the session whose workers it shows.
+    options.timeline.iter().try_for_each(|file| place::ends(file, "json"))?;
     let timeline = options.timeline.as_deref().map(Timeline::start);
     let _timeline = timeline.transpose().map_err(Stop::usage)?;
     let _held = directory::hold(&settings.out)?;

@@ -1,6 +1,7 @@
 //! `check --stability`.
 use super::{
     options::CheckOptions,
+    place,
     report::{Stop, columns},
 };
 use crate::{
@@ -55,6 +56,7 @@ pub(super) fn stability(options: &CheckOptions) -> Result<Option<Radii>, Stop> {
     if let Some(file) = &options.plot {
         let svg = plot::svg(&radii.figure(&options.plan.name()));
         let svg = svg.map_err(|e| Stop::usage(e.to_string()))?;
+        place::ends(file, "svg")?;
         directory::replace(file, svg.as_bytes())?;
     }
     Ok(Some(radii))

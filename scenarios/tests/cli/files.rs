@@ -363,3 +363,22 @@ fn whole_numbers_between_ticks_end_a_run() {
         );
     }
 }
+
+/// Options that name a file do not replace one that their owner may want to keep.
+#[test]
+fn files_of_others_stay() {
+    let dir = folder("files-of-others");
+    fs::write(dir.join("a.toml"), "stop = '1 s'\n[unit.c]\nkind = 'constant'\nvalue = 1\n")
+        .unwrap();
+    fs::write(dir.join("b.toml"), "kept").unwrap();
+    for line in ["check a.toml --dot b.toml", "run a.toml --timeline b.toml"] {
+        let run = superdense(&dir, line);
+        let told = String::from_utf8(run.stderr).unwrap();
+        assert_eq!(run.status.code(), Some(2), "{line}: {told}");
+        assert!(told.contains("b.toml is there already"), "{told}");
+        assert_eq!(read(&dir, "b.toml"), "kept");
+    }
+    fs::write(dir.join("c.dot"), "digraph {}").unwrap();
+    good(&dir, "check a.toml --dot c.dot");
+    assert!(read(&dir, "c.dot").len() > 20);
+}
