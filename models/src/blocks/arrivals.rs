@@ -99,7 +99,8 @@ unit_kind! {
     /// by default: a Poisson stream); the first job comes after the first gap. Outputs `out`
     /// (jobs), `count` (signal: jobs so far).
     ///
-    /// Random gaps are rounded to ticks; a gap of zero is the next micro-step. Equal gaps do not drift.
+    /// Random gaps are rounded to ticks, and refused where their mean changes by that; a gap of zero is the next
+    /// micro-step. Equal gaps do not drift.
     ///
     /// ```toml
     /// [unit.customers]
@@ -128,6 +129,9 @@ unit_kind! {
                 .and_then(|(n, d)| RationalClock::new(n, d, 0, context.resolution).ok()),
             _ => None,
         };
+        if clock.is_none() {
+            r.check_rounding(&distribution, context);
+        }
         let mut model = Source {
             timer: Timer::due(0, context.resolution),
             distribution,

@@ -76,7 +76,12 @@ impl Relation {
         row.iter_mut().for_each(|c| *c /= self.unit);
         row[0] -= self.level;
         poly::shift(&mut row, self.from);
-        Some(trimmed(&row).to_vec())
+        let mut row = trimmed(&row).to_vec();
+        if let ([z], Kind::Floor) = (&mut row[..], self.watched.kind) {
+            let rounding = ROUNDING * (z.abs() + self.level.abs());
+            *z = if (*z - z.round()).abs() <= rounding { z.round() } else { *z };
+        }
+        Some(row)
     }
 
     /// Takes a new segment, which decides the side where it does not continue the last one; gives the

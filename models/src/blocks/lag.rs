@@ -1,5 +1,5 @@
 //! `first-order`: a first-order lag, exact for polynomial inputs.
-use super::series::Decay;
+use super::series::{Decay, Piece};
 use crate::{
     kinds::{
         ParamType,
@@ -8,7 +8,8 @@ use crate::{
         ports::{ports, signal},
     },
     signal::{
-        Held, Poly, Timer, repeats,
+        Held, Poly, Sizes, Timer, repeats,
+        statistics::UnitStatistics,
         value::{Flag, Segment, Value},
     },
 };
@@ -29,6 +30,9 @@ pub struct Lag {
     tolerance: f64,
     /// The segment that receivers hold.
     sent: Option<Held>,
+    sizes: Sizes,
+    /// It told of an answer that is too fast for ticks.
+    late: bool,
 }
 
 impl Lag {
@@ -50,11 +54,12 @@ impl Lag {
         self.solution(self.at, self.y).value(self.timer.seconds(self.at, at))
     }
 
-    /// What is sent at tick `at`, and for how many seconds it is good. An answer to others who heard of this unit
-    /// in the same tick is in full, as they may be in a loop.
-    fn piece(&self) -> (Poly, f64) {
+    /// What is sent at tick `at`. An answer to others who heard of this unit in the same tick is in full, as they may
+    /// be in a loop.
+    fn piece(&self) -> Piece {
         let settles = self.sent.as_ref().is_none_or(|sent| sent.since() != self.at);
-        self.solution(self.at, self.y).taylor(self.order, self.tolerance, settles)
+        let tick = self.timer.resolution().seconds(1);
+        self.solution(self.at, self.y).taylor(self.order, self.tolerance, settles, tick)
     }
 
     fn segment(&self, p: &Poly) -> Segment {
@@ -83,15 +88,17 @@ impl Atomic<Value> for Lag {
     fn output(&self, out: &mut Outbox<'_, Value>) {
         let mut then = self.clone();
         then.rebase(self.timer.next());
-        out.send(Self::Y, then.segment(&then.piece().0));
+        out.send(Self::Y, then.segment(&then.piece().poly));
     }
-    fn internal(&mut self, _: &mut Effects<Value>) {
+    fn internal(&mut self, fx: &mut Effects<Value>) {
         self.timer.fire();
         self.rebase(self.timer.now());
-        let (p, seconds) = self.piece();
-        self.sent = Some(Held::new(self.segment(&p), self.at));
+        let piece = self.piece();
+        self.sent = Some(Held::new(self.segment(&piece.poly), self.at));
+        self.sizes.note(0, self.y);
+        piece.note_late(&mut self.late, self.timer.resolution().seconds(1), fx);
         // The series that was sent begins to leave the tolerance then.
-        self.timer.set(self.timer.within(seconds));
+        self.timer.set(self.timer.within(piece.seconds));
     }
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
         self.timer.pass(elapsed);
@@ -102,15 +109,18 @@ impl Atomic<Value> for Lag {
                 Held::receive(&mut self.u, s, now);
             }
         }
-        let (p, seconds) = self.piece();
-        if repeats(&self.sent, &self.segment(&p), now) {
-            self.timer.set(self.timer.within(seconds));
+        let piece = self.piece();
+        if repeats(&self.sent, &self.segment(&piece.poly), now) {
+            self.timer.set(self.timer.within(piece.seconds));
         } else {
             self.timer.at_once();
         }
     }
     fn probe(&self, _: u16, elapsed: Duration) -> Option<Value> {
         Some(Value::Real(self.value(self.timer.at(elapsed))))
+    }
+    fn statistics(&self) -> Vec<(&'static str, u64)> {
+        UnitStatistics::coarse(self.sizes.is_coarse(0, self.y, self.tolerance)).entries()
     }
 }
 
@@ -150,6 +160,8 @@ unit_kind! {
             order,
             tolerance,
             sent: None,
+            sizes: Sizes::default(),
+            late: false,
         };
         r.finish(Component::atomic(model))
     },

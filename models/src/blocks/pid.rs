@@ -1,5 +1,5 @@
 //! `pid`: a continuous controller, exact for polynomial inputs.
-use super::series::Decay;
+use super::series::{Decay, Piece};
 use crate::{
     equations::EquationsKind,
     kinds::{
@@ -9,7 +9,8 @@ use crate::{
         ports::{event, ports, signal},
     },
     signal::{
-        Held, NEVER, Poly, Timer, repeats,
+        Held, NEVER, Poly, Sizes, Timer, repeats,
+        statistics::UnitStatistics,
         value::{Flag, Segment, Value},
     },
 };
@@ -39,6 +40,9 @@ pub struct Controller {
     since: Option<i64>,
     /// The segment that receivers hold.
     sent: Option<Held>,
+    sizes: Sizes,
+    /// It told of an answer that is too fast for ticks.
+    late: bool,
 }
 
 impl Controller {
@@ -71,22 +75,23 @@ impl Controller {
         Some(self.solution()?.2.value(self.timer.seconds(self.at, at)))
     }
 
-    /// The segment that is sent at tick `at`, and for how many seconds it is good. An answer to others who heard of
+    /// The segment that is sent at tick `at`, and the piece that it is made of. An answer to others who heard of
     /// this unit in the same tick is in full, as they may be in a loop.
-    fn segment(&self) -> Option<(Segment, f64)> {
+    fn segment(&self) -> Option<(Segment, Piece)> {
         let (.., output) = self.solution()?;
         let settles = self.sent.as_ref().is_none_or(|sent| sent.since() != self.at);
-        let (p, seconds) = output.taylor(self.order, self.tolerance, settles);
+        let tick = self.timer.resolution().seconds(1);
+        let piece = output.taylor(self.order, self.tolerance, settles, tick);
         let flag = self.flag.unwrap_or(Flag::Continuous);
         let start = self.since == Some(self.at);
         let left = if flag == Flag::Jump && !start { self.left } else { output.value(0.0) };
-        Some((Segment::new(p.truncated(self.order), flag, left), seconds))
+        Some((Segment::new(piece.poly.truncated(self.order), flag, left), piece))
     }
 
-    /// The series that was sent begins to leave the tolerance after so many `seconds`.
-    fn schedule(&mut self, seconds: Option<f64>) {
+    /// The next segment is due when that which was sent begins to leave the tolerance.
+    fn schedule(&mut self, sent: Option<Piece>) {
         self.flag = None;
-        self.timer.set(seconds.map_or(NEVER, |seconds| self.timer.within(seconds)));
+        self.timer.set(sent.map_or(NEVER, |piece| self.timer.within(piece.seconds)));
     }
 
     /// Moves the origin to `now`.
@@ -120,12 +125,16 @@ impl Atomic<Value> for Controller {
             out.send(Self::Y, segment);
         }
     }
-    fn internal(&mut self, _: &mut Effects<Value>) {
+    fn internal(&mut self, fx: &mut Effects<Value>) {
         self.timer.fire();
         self.rebase(self.timer.now());
-        let (segment, seconds) = self.segment().unzip();
+        let (segment, piece) = self.segment().unzip();
         self.sent = segment.map(|segment| Held::new(segment, self.at));
-        self.schedule(seconds);
+        if let Some(piece) = &piece {
+            self.sizes.note(0, piece.poly.value(0.0));
+            piece.note_late(&mut self.late, self.timer.resolution().seconds(1), fx);
+        }
+        self.schedule(piece);
     }
     fn external(&mut self, elapsed: Duration, bag: &Bag<'_, Value>, _: &mut Effects<Value>) {
         self.timer.pass(elapsed);
@@ -155,16 +164,20 @@ impl Atomic<Value> for Controller {
             let jumps = (was - is).abs() > self.tolerance || self.flag == Some(Flag::Jump);
             self.flag = Some(if jumps { Flag::Jump } else { Flag::Continuous });
         }
-        let (segment, seconds) = self.segment().unzip();
+        let (segment, piece) = self.segment().unzip();
         let settled = segment.is_some_and(|s| repeats(&self.sent, &s, now));
         if self.flag == Some(Flag::Continuous) && settled {
-            self.schedule(seconds);
+            self.schedule(piece);
         } else {
             self.timer.at_once();
         }
     }
     fn probe(&self, _: u16, elapsed: Duration) -> Option<Value> {
         self.value(self.timer.at(elapsed)).map(Value::Real)
+    }
+    fn statistics(&self) -> Vec<(&'static str, u64)> {
+        let present = self.value(self.at).unwrap_or(0.0);
+        UnitStatistics::coarse(self.sizes.is_coarse(0, present, self.tolerance)).entries()
     }
 }
 
@@ -235,6 +248,8 @@ unit_kind! {
             flag: None,
             since: None,
             sent: None,
+            sizes: Sizes::default(),
+            late: false,
         };
         r.finish(Component::atomic(model))
     },

@@ -8,7 +8,8 @@ use crate::{
     },
     maths::poly::{Direction, earliest_root},
     signal::{
-        Held, NEVER, Poly, Timer, repeats, shift,
+        Held, NEVER, Poly, Sizes, Timer, repeats, shift,
+        statistics::UnitStatistics,
         value::{Flag, Segment, Value},
     },
 };
@@ -56,6 +57,7 @@ struct Limiter {
     /// The mode that receivers know of, and the segment that they hold.
     told: Mode,
     sent: Option<Held>,
+    sizes: Sizes,
 }
 
 impl Limiter {
@@ -93,9 +95,23 @@ impl Limiter {
         }
     }
 
+    /// Where the mode ends between tick `at` and the one after it, and the output would go far beyond until receivers
+    /// hear of that: a straight line to its value then.
+    fn bent(&self, at: i64) -> Option<Poly> {
+        let tick = self.timer.resolution().seconds(1);
+        self.next.filter(|(e, _)| *e < self.seconds(at) + tick)?;
+        let mut then = self.clone();
+        then.timer.set(at + 1);
+        then.timer.fire();
+        then.pass();
+        let (line, end) = (self.output_from(at), then.output_from(at + 1).value(0.0));
+        let beyond = (line.value(tick) - end).abs() > OFF * self.tolerance;
+        beyond.then(|| Poly::new(&[line.value(0.0), (end - line.value(0.0)) / tick]))
+    }
+
     /// The segment that is sent at tick `at`.
     fn segment(&self, at: i64) -> Segment {
-        let p = self.output_from(at);
+        let p = self.bent(at).unwrap_or_else(|| self.output_from(at));
         let flag = if self.sent.is_some() { Flag::Continuous } else { Flag::Refresh };
         Segment::new(p.truncated(usize::MAX - 1), flag, p.value(0.0))
     }
@@ -167,7 +183,10 @@ impl Limiter {
 
     fn plan(&mut self) {
         let since = self.u.as_ref().map_or(0, Held::since);
-        self.timer.set(self.next.map_or(NEVER, |(e, _)| self.timer.event(since, e)));
+        let due = self.next.map_or(NEVER, |(e, _)| self.timer.event(since, e));
+        // A tick earlier receivers hear of a line that ends there.
+        let bends = due != NEVER && due - 1 > self.timer.now() && self.bent(due - 1).is_some();
+        self.timer.set(if bends { due - 1 } else { due });
     }
 }
 
@@ -200,7 +219,9 @@ impl Atomic<Value> for Limiter {
             fx.located();
         }
         let now = self.timer.now();
-        self.sent = Some(Held::new(self.segment(now), now));
+        let segment = self.segment(now);
+        self.sizes.note(0, segment.start());
+        self.sent = Some(Held::new(segment, now));
         if self.told != self.mode {
             let name = match self.mode {
                 Mode::Follows => "follows",
@@ -237,6 +258,7 @@ impl Atomic<Value> for Limiter {
         }
         self.find();
         let line = self.mode != Mode::Follows && self.told == self.mode && !moved;
+        let line = line && self.bent(now).is_none();
         let segment = self.segment(now);
         if line || repeats(&self.sent, &segment, now) {
             self.plan();
@@ -246,6 +268,9 @@ impl Atomic<Value> for Limiter {
     }
     fn probe(&self, _: u16, elapsed: Duration) -> Option<Value> {
         Some(Value::Real(self.output_from(self.timer.at(elapsed)).value(0.0)))
+    }
+    fn statistics(&self) -> Vec<(&'static str, u64)> {
+        UnitStatistics::coarse(self.sizes.is_coarse(0, self.y, self.tolerance)).entries()
     }
 }
 
@@ -290,6 +315,7 @@ unit_kind! {
             next: None,
             told: Mode::Follows,
             sent: None,
+            sizes: Sizes::default(),
         };
         r.finish(Component::atomic(model))
     },

@@ -4,9 +4,39 @@ use crate::{
     maths::poly::MAX_DEGREE,
     signal::{Poly, horizon},
 };
+use superdense_kernel::{Effects, Fact, message::Message};
 
 /// The highest order of segments that parameters allow.
 const ORDERS: usize = 12;
+/// By how many tolerances a segment may be off at the tick after it, which is the first one that can tell receivers.
+const LATE: f64 = 10.0;
+/// Tolerances below this ask for more than ticks of a nanosecond give.
+const LEAST: f64 = 1e-8;
+/// Up to so many time constants in a tick, a cubic with the slopes of the exponential falls all the way.
+const FALLS: f64 = 2.5;
+
+/// An answer as a polynomial, for as long as receivers may use it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Piece {
+    pub(crate) poly: Poly,
+    /// For how long it is good.
+    pub(crate) seconds: f64,
+    /// It stands for an answer that changes faster than ticks can tell.
+    pub(crate) late: bool,
+}
+
+impl Piece {
+    /// Tells once of an answer that changes too fast for ticks of so many seconds.
+    pub(crate) fn note_late<M: Message>(&self, told: &mut bool, tick: f64, fx: &mut Effects<M>) {
+        if self.late && !std::mem::replace(told, true) {
+            let note = format!(
+                "the output changes faster than ticks of {tick:e} s can tell, and is known at ticks only: take a finer \
+                 `resolution`, or a longer time constant"
+            );
+            fx.report(Fact::Note(note.into()));
+        }
+    }
+}
 
 /// `p(e) + c exp(-rate e)`.
 ///
@@ -75,19 +105,61 @@ impl Decay {
         self.series.value(e) + sum
     }
 
-    /// A polynomial of `order`, and for how many seconds it is within `tolerance`: the Taylor polynomial; where it
-    /// `settles` and the exponential is below the tolerance, `p` alone, so that nothing more is to be sent.
-    pub(crate) fn taylor(&self, order: usize, tolerance: f64, settles: bool) -> (Poly, f64) {
+    /// A polynomial of `order` that is within `tolerance`, and for how long: the Taylor polynomial; where it
+    /// `settles` and the exponential is below the tolerance, `p` alone, so that nothing more is to be sent. Receivers
+    /// hear of the next one a `tick` later at the earliest: where the Taylor polynomial has left the answer by then,
+    /// one that stays beside it.
+    pub(crate) fn taylor(&self, order: usize, tolerance: f64, settles: bool, tick: f64) -> Piece {
         if settles && self.c.abs() <= 0.1 * tolerance {
             let tail = self.p.coefficients().get(order + 1..).unwrap_or_default();
-            let p = Poly::new(self.p.truncated(order));
-            return (p, horizon(order + 1, tail, 0.9 * tolerance));
+            let poly = Poly::new(self.p.truncated(order));
+            let seconds = horizon(order + 1, tail, 0.9 * tolerance);
+            return Piece { poly, seconds, late: false };
         }
         // Behind the powers of the input the series alternates, for e >= 0: its remainder is below the first term.
         let own = self.series.coefficients();
         let last = (order + 2).max(self.p.coefficients().len() + 1).min(own.len());
-        let sum = Poly::new(self.series.truncated(order));
-        (sum, horizon(order + 1, &own[order + 1..last], tolerance))
+        let poly = Poly::new(self.series.truncated(order));
+        let seconds = horizon(order + 1, &own[order + 1..last], tolerance);
+        let off = || (poly.value(tick) - self.value(tick)).abs();
+        if seconds < tick && off() > LATE * tolerance.max(LEAST) {
+            return Piece { poly: self.within_a_tick(order, tick), seconds: tick, late: true };
+        }
+        Piece { poly, seconds, late: false }
+    }
+
+    /// A polynomial for one `tick` which the exponential leaves behind, or nearly: right at both ends, and between
+    /// them within what the exponential passes through. Its integral is that of the exponential as far as this allows.
+    fn within_a_tick(&self, order: usize, tick: f64) -> Poly {
+        let constants = self.rate * tick;
+        let end = libm::exp(-constants);
+        // Control points of Bézier's form.
+        let b = match order {
+            0..3 => [1.0, (2.0 + end) / 3.0, (1.0 + 2.0 * end) / 3.0, end],
+            _ if constants <= FALLS => {
+                [1.0, 1.0 - constants / 3.0, end * (1.0 + constants / 3.0), end]
+            }
+            _ => {
+                let area = (1.0 - end) / constants;
+                let inner = (0.5 * (4.0 * area - 1.0 - end)).max(end);
+                [1.0, inner, inner, end]
+            }
+        };
+        let powers = [
+            b[0],
+            3.0 * (b[1] - b[0]),
+            3.0 * (b[0] - 2.0 * b[1] + b[2]),
+            b[3] - b[0] + 3.0 * (b[1] - b[2]),
+        ];
+        let mut scale = 1.0;
+        let decay = powers.map(|power| {
+            let c = power * scale;
+            scale /= tick;
+            c
+        });
+        let mut poly = Poly::new(self.p.truncated(order));
+        poly.add(self.c, &decay[..=order.min(3)]);
+        poly
     }
 }
 
@@ -109,8 +181,8 @@ mod tests {
         // (1 - cos 0.9)/9000 of the integral of the sine, 0.5 e^-0.0001, and terms below 1e-9.
         let about = 0.5 * f64::exp(-1e-4) + rate * (1.0 - 0.9_f64.cos()) / 9.0;
         assert!((d.value(0.1) - about).abs() < 4e-9, "{} {about}", d.value(0.1));
-        let (p, seconds) = d.taylor(9, 1e-9, false);
-        assert!(seconds > 0.1 && (p.value(0.1) - d.value(0.1)).abs() < 1e-9, "{seconds}");
+        let Piece { poly, seconds, .. } = d.taylor(9, 1e-9, false, 1e-9);
+        assert!(seconds > 0.1 && (poly.value(0.1) - d.value(0.1)).abs() < 1e-9, "{seconds}");
     }
 
     #[test]
@@ -121,10 +193,34 @@ mod tests {
         for e in [0.0, 0.5, 3.0] {
             assert!((d.value(e) - exact(e)).abs() < 1e-14);
         }
-        let (p, h) = d.taylor(3, 1e-6, true);
+        let Piece { poly: p, seconds: h, .. } = d.taylor(3, 1e-6, true, 1e-9);
         assert!((p.value(h) - exact(h)).abs() <= 1e-6);
         assert!((p.value(h) - exact(h)).abs() >= 1e-7);
-        let (p, h) = d.taylor(1, 1e-6, true);
+        let Piece { poly: p, seconds: h, .. } = d.taylor(1, 1e-6, true, 1e-9);
         assert!((p.value(h) - exact(h)).abs() <= 1e-6);
+    }
+
+    #[test]
+    fn within_a_tick_it_stays_beside_the_answer() {
+        for (order, constants) in [(3, 0.5), (3, 2.4), (4, 2.6), (3, 20.0), (1, 3.0), (2, 1e6)] {
+            let (tick, start, target) = (1e-3, 2.0, 5.0);
+            let d = Decay::follow(&[target], start, constants / tick);
+            let piece = d.taylor(order, 1e-6, true, tick);
+            let at = |u: f64| piece.poly.value(u * tick);
+            assert!(piece.late && piece.seconds == tick, "{constants}");
+            assert!((at(0.0) - start).abs() < 1e-12);
+            assert!((at(1.0) - d.value(tick)).abs() < 1e-9 * target, "{constants}");
+            for k in 0..=100 {
+                let y = at(f64::from(k) / 100.0);
+                assert!((start - 1e-9..=target + 1e-9).contains(&y), "{y} {order} {constants}");
+            }
+            if order > 2 && constants < 3.0 {
+                let area = piece.poly.integral(0.0).value(tick) / tick;
+                let exact = target + (start - target) * (1.0 - (-constants).exp()) / constants;
+                assert!((area - exact).abs() < 0.02, "{area} {exact}");
+            }
+        }
+        let d = Decay::follow(&[5.0], 2.0, 1.0);
+        assert!(!d.taylor(3, 1e-6, true, 1e-3).late);
     }
 }

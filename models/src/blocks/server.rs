@@ -170,7 +170,7 @@ unit_kind! {
     /// full), `length` (signal: jobs in the station), `busy` (signal: busy servers).
     ///
     /// Jobs that arrive in one cycle queue up by creation, source and number. A departure in the
-    /// cycle of an arrival goes first. Service times are rounded to ticks.
+    /// cycle of an arrival goes first. Service times are rounded to ticks; those whose mean changes by that are refused.
     ///
     /// With `classes` above 1 there are inputs `in1`, `in2`, … and outputs `out1`, `out2`, … instead: a free
     /// server takes the job of the lowest class that waits, and goes on with it to its end (priorities
@@ -213,10 +213,7 @@ unit_kind! {
         let capacity = r.given("capacity").then(|| r.int("capacity", 1, i64::MAX) as usize);
         let classes = classes(&mut r);
         let distribution = r.distribution(true);
-        let name = if r.given("rate") { "rate" } else { "mean" };
-        let ticks = distribution.mean() * context.resolution.ticks_per_second() as f64;
-        let message = "service takes less than a tick, and ticks are what times are rounded to";
-        r.check(ticks == 0.0 || ticks >= 1.0, name, message, "write a finer `resolution`");
+        r.check_rounding(&distribution, context);
         let stream = r.stream(context, "service");
         r.finish(Component::atomic(Station {
             timer: Timer::due(0, context.resolution),
@@ -345,18 +342,33 @@ mod tests {
         assert_eq!(bench.events("s.out2"), ["3@0 job 1", "7@0 job 2"]);
     }
 
-    /// 0.4 ticks were none: a line in which nobody waits.
+    /// 0.4 ticks were none: a line in which nobody waits; 2.5 ticks were 3.
     #[test]
-    fn service_below_a_tick_is_refused() {
+    fn service_that_ticks_change_is_refused() {
         let told = crate::kinds::testing::mistakes(
             "[unit.s]\nkind='server'\ndistribution='constant'\nmean=4e-10",
         );
         assert_eq!(
             told,
             [
-                "service takes less than a tick, and ticks are what times are rounded to; write a finer \
-              `resolution`"
+                "times are rounded to ticks of 1e-9 s, by which their mean of 4.0000e-10 s becomes 0.0000e0 s; \
+                 write a finer `resolution`"
             ]
         );
+        for (times, fits) in [
+            ("distribution='constant'\nmean=2.5e-9", false),
+            ("distribution='constant'\nmean=3e-9", true),
+            ("distribution='uniform'\nlow=2.4e-9\nhigh=2.4e-9", false),
+            ("mean=3e-10", false),
+            ("mean=1e-8", true),
+            ("rate=3", true),
+        ] {
+            for kind in ["server", "arrivals"] {
+                let told =
+                    crate::kinds::testing::mistakes(&format!("[unit.s]\nkind='{kind}'\n{times}"));
+                let constant = times.contains("constant") && kind == "arrivals";
+                assert_eq!(told.is_empty(), fits || constant, "{kind} {times}: {told:?}");
+            }
+        }
     }
 }

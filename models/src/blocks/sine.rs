@@ -6,7 +6,9 @@ use crate::{
         ports::{ports, signal},
     },
     signal::{
-        Timer, horizon, trimmed,
+        Sizes, Timer, horizon,
+        statistics::UnitStatistics,
+        trimmed,
         value::{Flag, Segment, Value},
     },
 };
@@ -79,6 +81,10 @@ impl Atomic<Value> for SineWave {
     }
     fn probe(&self, _: u16, elapsed: Duration) -> Option<Value> {
         Some(Value::Real(self.value(self.timer.at(elapsed))))
+    }
+    fn statistics(&self) -> Vec<(&'static str, u64)> {
+        let coarse = Sizes::default().is_coarse(0, self.amplitude, self.tolerance);
+        UnitStatistics::coarse(coarse).entries()
     }
 }
 

@@ -1,6 +1,9 @@
 //! Thermostat loads and their aggregator.
 use crate::{
-    blocks::{events::number, series::Decay},
+    blocks::{
+        events::number,
+        series::{Decay, Piece},
+    },
     kinds::{
         ParamType, ValueType,
         params::{Reader, TOLERANCE, with},
@@ -105,8 +108,9 @@ impl Load {
         let target = self.house.ambient - if cooling { self.house.pull } else { 0.0 };
         let rate = 1.0 / self.house.constant;
         let decay = Decay::follow(&[target], theta, rate);
-        let (p, seconds) = decay.taylor(3, self.house.tolerance, true);
-        (Segment::new(p.truncated(3), Flag::Continuous, theta), seconds)
+        let tick = self.timer.resolution().seconds(1);
+        let Piece { poly, seconds, .. } = decay.taylor(3, self.house.tolerance, true, tick);
+        (Segment::new(poly.truncated(3), Flag::Continuous, theta), seconds)
     }
 }
 

@@ -363,6 +363,40 @@ impl Reader<'_> {
         d
     }
 
+    /// Refuses a distribution of times whose mean is another one when each time is rounded to ticks.
+    pub(crate) fn check_rounding(&mut self, distribution: &Distribution, context: &Context<'_>) {
+        /// Drawn from a stream of its own.
+        const DRAWS: u32 = 4096;
+        /// Times that are longer lose less than a part in a hundred.
+        const LONG: f64 = 50.0;
+        /// By how much the mean may change: one value in all of the run, or many that differ.
+        const ALLOWED: [f64; 2] = [1e-3, 1e-2];
+        let per_second = context.resolution.ticks_per_second() as f64;
+        let constant = matches!(distribution, Distribution::Constant(_));
+        let long = if constant { 0.5 / ALLOWED[0] } else { LONG };
+        if !self.errors.is_empty() || distribution.mean() * per_second >= long {
+            return;
+        }
+        let draws = if constant { 1 } else { DRAWS };
+        let mut stream = RandomStream::new(0, "rounding");
+        let (mut exact, mut rounded) = (0.0, 0.0);
+        for _ in 0..draws {
+            let seconds = distribution.draw(&mut stream).max(0.0);
+            exact += seconds;
+            rounded += random_ticks(seconds, context.resolution) as f64 / per_second;
+        }
+        let allowed = if constant { ALLOWED[0] } else { ALLOWED[1] };
+        let name = ["rate", "mean", "low"].into_iter().find(|name| self.given(name));
+        let message = format!(
+            "times are rounded to ticks of {:e} s, by which their mean of {:.4e} s becomes {:.4e} s",
+            1.0 / per_second,
+            exact / f64::from(draws),
+            rounded / f64::from(draws)
+        );
+        let fine = (rounded - exact).abs() <= allowed * exact;
+        self.check(fine, name.unwrap_or("distribution"), message, "write a finer `resolution`");
+    }
+
     /// Checks that all parameters of a shape are given, and none of another one.
     fn check_uses(&mut self, shape: &str, uses: &[&str], by_rate: bool) {
         for name in ["rate", "mean", "deviation", "low", "high", "mode", "stages", "probability"] {

@@ -60,6 +60,11 @@ impl UnitStatistics {
         *self = Self::from_sums(&sums);
     }
 
+    /// Of a unit with one output, whether its tolerance is wide beside that.
+    pub(crate) fn coarse(is_coarse: bool) -> Self {
+        Self { coarse_outputs: is_coarse.into(), ..Self::default() }
+    }
+
     /// The counts by name.
     pub fn entries(&self) -> Vec<(&'static str, u64)> {
         vec![

@@ -13,16 +13,21 @@ use superdense_kernel::{Effects, Fact};
 
 /// Flips in a row that end a run.
 const FLIPS: u32 = 2000;
+/// Ticks that a side lasts at most from which the solution is sent back at once: it is entered a tick too far at most.
+/// An oscillation of a few ticks has sides that last longer.
+const AT_ONCE: i64 = 4;
 
 /// The last flips of a relation.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Chatter {
     /// Tick of the last one.
     last: Option<i64>,
-    /// Whether the side before it lasted some ticks only.
-    short: bool,
+    /// Ticks that the side before it lasted; none before the second one.
+    before: Option<i64>,
     /// Flips in a row after sides of which one of two lasted some ticks only.
     count: u32,
+    /// As many after sides of which one of two sent the solution back at once.
+    at_once: u32,
     /// Whether there were too many, and the side after the last one leads back.
     back: bool,
     /// Whether there were too many, and their row has been told.
@@ -32,10 +37,12 @@ pub(super) struct Chatter {
 impl Chatter {
     /// A flip at a tick. Gives whether the side before it lasted some ticks only.
     fn note(&mut self, now: i64) -> bool {
-        let short = self.last.replace(now).is_some_and(|last| now - last <= HURRIED);
-        self.count = if short || self.short { self.count + 1 } else { 0 };
-        self.short = short;
-        short
+        let lasted = self.last.replace(now).map(|last| now - last);
+        let one = |most: i64| [lasted, self.before].into_iter().flatten().any(|side| side <= most);
+        self.count = if one(HURRIED) { self.count + 1 } else { 0 };
+        self.at_once = if one(AT_ONCE) { self.at_once + 1 } else { 0 };
+        self.before = lasted;
+        lasted.is_some_and(|side| side <= HURRIED)
     }
 }
 
@@ -54,7 +61,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 self.core.chatters();
             }
             if self.state.flipped[k].count > FLIPS {
-                let back = self.is_sent_back(k);
+                let back = self.state.flipped[k].at_once > FLIPS && self.is_sent_back(k);
                 let last = &mut self.state.flipped[k];
                 if !back {
                     // A ball that bounces leaves its surface: look again after as many.
@@ -117,8 +124,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if chatter.clone().next().is_some() {
             const MODE: &str =
                 "give the sliding motion along them a mode, or their thresholds a hysteresis";
-            const SLIDE: &str = "switching = \"sliding\" lets it slide along zero, where that reads no input; \
-                                 else give the sliding motion a mode";
+            const SLIDE: &str = "switching = \"sliding\" lets it slide along zero, where that reads no input (write \
+                                 both units as one); else give the sliding motion a mode";
             const ROUND: &str = "nothing slides along whole numbers (`floor`, `ceil`, `round`, `trunc`, `mod`): write \
                                  these jumps with `if` and switching = \"sliding\", or give the sliding motion a mode";
             let sides = quoted(chatter.map(|r| &*r.text).collect());

@@ -27,6 +27,8 @@ pub(super) struct Session {
     /// Folder of the scenario file.
     pub folder: PathBuf,
     pub resolution: Resolution,
+    /// Ticks in one of the file.
+    pub finer: i64,
     pub seed: u64,
     /// The last micro-step of an instant.
     pub micro_steps: u32,
@@ -51,6 +53,7 @@ impl Session {
             warnings: RefCell::default(),
             folder: file.parent().unwrap_or(Path::new("")).to_owned(),
             resolution: Resolution::NANO,
+            finer: 1,
             seed: 1,
             micro_steps: Guards::default().micro_steps,
             horizon: Cell::new(f64::INFINITY),

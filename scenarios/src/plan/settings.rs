@@ -35,7 +35,9 @@ pub(super) fn basics(root: &Table, finer_ticks: bool, session: &mut Session) {
     }
     if finer_ticks {
         let finer = session.resolution.exponent().saturating_add(FINER).min(18);
+        let ticks = session.resolution.ticks_per_second();
         session.resolution = Resolution::from_exponent(finer).unwrap_or(session.resolution);
+        session.finer = session.resolution.ticks_per_second() / ticks;
     }
     if let Some(node) = root.get("micro_steps") {
         match node.item {
@@ -106,7 +108,9 @@ pub(super) fn settings(root: &Table, scope: &Scope, session: &Session) -> Settin
     let period = match (root.get("sample"), stop) {
         (Some(node), _) => sample(node, &eval),
         (None, Some(stop)) => {
-            Some((readable(stop / SAMPLES), session.resolution.ticks_per_second()))
+            // Runs with finer ticks are sampled at the same instants.
+            let ticks = readable(stop / session.finer / SAMPLES) * session.finer;
+            Some((ticks, session.resolution.ticks_per_second()))
         }
         (None, None) => None,
     };

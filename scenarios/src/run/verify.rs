@@ -296,8 +296,10 @@ fn sample_bars(dir: &Path, others: &[&Path]) -> Result<Bars, Failure> {
         heads.first().into_iter().flatten().map(|head| head.to_string()).collect();
     let mut worst = vec![0.0f64; header.len()];
     let mut rows = vec![header.clone()];
+    let time = |line: &Vec<Cow<'_, str>>| line.first()?.parse::<f64>().ok();
     while let Some(lines) = next() {
         let mut row = vec![lines[0][0].to_string()];
+        debug_assert!(lines.iter().all(|line| time(line) == time(&lines[0])), "equal instants");
         for (k, worst) in worst.iter_mut().enumerate().skip(1) {
             let field = |line: &Vec<Cow<'_, str>>| line.get(k)?.parse::<f64>().ok();
             let Some(x) = lines.iter().map(field).collect::<Option<Vec<f64>>>() else {
