@@ -180,7 +180,8 @@ impl Quantity {
             |text: &str| text.starts_with(|c: char| c.is_alphabetic() || "%°Ω".contains(c));
         // `100 1/h`: no formula has a number behind a number.
         let apart = rest.len() < body.len() - end && over.is_none();
-        let reciprocal = rest.strip_prefix("1/").is_some_and(begins) && apart;
+        let divisor = |text: &str| begins(text) || text.starts_with('(');
+        let reciprocal = rest.strip_prefix("1/").is_some_and(divisor) && apart;
         if !begins(rest) && !reciprocal {
             return Ok(None);
         }

@@ -338,6 +338,9 @@ impl Points {
             rows.iter().enumerate().map(cell).collect()
         };
         let grid = columns.is_none() && head.len() > 2;
+        if !grid && head.iter().all(|cell| cell.parse::<f64>().is_ok()) {
+            return Err("line 1: numbers instead of the names of columns".into());
+        }
         if grid {
             let y = head[1..].iter().map(|text| number((0, text))).collect::<Result<_, _>>()?;
             let row = |(line, row): (usize, &Vec<String>)| {

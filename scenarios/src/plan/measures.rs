@@ -4,8 +4,9 @@ use super::{
     evaluate::Evaluator,
     session::Session,
     tree::{Body, Group, Tree, Unit, dotted},
+    written,
 };
-use crate::diagnostics::Mistake;
+use crate::{diagnostics::Mistake, source::Span};
 use std::{collections::HashMap, rc::Rc};
 use superdense_models::{
     kinds::{Located, Measures, Params, PortSpec},
@@ -106,11 +107,29 @@ impl<'a> Units<'a> {
         let ports = if input { &unit.ports.inputs } else { &unit.ports.outputs };
         let spec = &ports[usize::from(port)];
         let table = measures.map(|m| if input { &m.variables } else { &m.outputs });
-        let measure = match spec.unit.as_deref().map(self::unit) {
-            Some(Ok(unit)) => Measure::of(&unit),
-            _ => table.map_or(Measure::Unknown, |table| Measures::of(table, &spec.name)),
+        let measure = match (spec.unit.as_deref().map(self::unit), table) {
+            (Some(Ok(unit)), _) => Measure::of(&unit),
+            (_, Some(table)) => Measures::of(table, &spec.name),
+            _ if input => {
+                written::compared(unit, self.session).map_or(Measure::Unknown, |(_, m)| m)
+            }
+            _ => written::sent(unit, self.session),
         };
         (measure, spec)
+    }
+
+    /// Warns of a temperature that a block compares with a number without a unit.
+    fn warn_of_bare(&self, span: &Span, from: &str, to: u32) {
+        let unit = &self.tree.units[to as usize];
+        let name = dotted(&unit.path);
+        let Some((parameter, _)) = written::compared(unit, self.session) else { return };
+        self.session.warn(
+            span,
+            &format!(
+                "`{from}` is a temperature that counts in kelvin, and `{parameter}` of `{name}` has no unit: write it \
+                 with one, such as \"20 degC\""
+            ),
+        );
     }
 
     fn wires(&self, number: u32, group: &Group) {
@@ -127,6 +146,12 @@ impl<'a> Units<'a> {
                 let name = |unit: u32, port: &PortSpec| {
                     format!("{}.{}", dotted(&self.tree.units[unit as usize].path), port.name)
                 };
+                if matches!(heard, Measure::Number(_)) {
+                    if sent.is_scale() {
+                        self.warn_of_bare(group.span(connection), &name(from, out), to);
+                    }
+                    continue;
+                }
                 let (from, to) = (name(from, out), name(to, into));
                 let span = group.span(connection);
                 if sent.misfit(heard).is_none()

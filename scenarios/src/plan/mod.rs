@@ -41,6 +41,7 @@ mod size;
 pub(crate) mod tree;
 mod turns;
 mod usual;
+mod written;
 
 use crate::{
     diagnostics::{Diagnostics, Mistake},
@@ -457,7 +458,13 @@ fn document(
         return None;
     }
     for (path, value) in &*sets {
-        set::apply(path, value, &mut root, &mut session.sources, &session.sink);
+        let bare = set::apply(path, value, &mut root, (&mut session.sources, &session.sink));
+        if let Some((span, before)) = bare {
+            let message = format!(
+                "`{path}` was \"{before}\", and is {value} now, which counts in SI base units: write its unit"
+            );
+            session.warn(&span, &message);
+        }
     }
     let stop = root.get("stop").cloned();
     override_keys(overrides, &mut root, session);

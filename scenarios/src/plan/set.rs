@@ -1,13 +1,23 @@
 //! `--set path=value`: a change of the document before it is planned.
+use super::measures::scale;
 use crate::{
     diagnostics::{Mistake, Sink},
     document::{self, Item, Node, Table},
     source::{Sources, Span},
 };
-use superdense_models::{kinds::Located, maths::expr::nearest};
+use superdense_models::{
+    kinds::Located,
+    maths::{expr::nearest, quantity::Quantity},
+};
 
-/// Applies one `--set`: a scenario parameter first, then a place in the document.
-pub(super) fn apply(path: &str, value: &str, root: &mut Table, sources: &mut Sources, sink: &Sink) {
+/// Applies one `--set`: a scenario parameter first, then a place in the document. Gives the place of a bare number
+/// that stands where a quantity stood.
+pub(super) fn apply(
+    path: &str,
+    value: &str,
+    root: &mut Table,
+    (sources, sink): (&mut Sources, &Sink),
+) -> Option<(Span, String)> {
     let prefix = format!("{path}=");
     let node = document::parse_value("--set", &prefix, value, sources);
     // The option's own text: the path stands before the value.
@@ -16,7 +26,10 @@ pub(super) fn apply(path: &str, value: &str, root: &mut Table, sources: &mut Sou
     debug_assert_eq!(line.0, "--set");
     let start = value_start(sources, node.span.start, prefix.len());
     let span = start..(start + path.len()).min(end.max(start));
+    let bare = matches!(node.item, Item::Int(_) | Item::Real(..));
+    let before = quantity(path, root).filter(|_| bare).map(|text| (node.span.clone(), text));
     put(path, node, root, &span, sink);
+    before
 }
 
 /// Replaces `path` of the document by a node.
@@ -125,23 +138,29 @@ fn split(path: &str) -> Option<Vec<String>> {
 }
 
 fn exists(table: &Table, keys: &[String]) -> bool {
-    let Some((first, others)) = keys.split_first() else { return false };
-    match table.get(first) {
-        None => false,
-        Some(node) => exists_in(node, others),
-    }
+    find(table, keys).is_some()
 }
 
-fn exists_in(node: &Node, keys: &[String]) -> bool {
-    let Some((first, others)) = keys.split_first() else { return true };
-    match &node.item {
-        Item::Table(t) => exists(t, keys),
-        Item::List(list) => {
-            let item = first.parse::<usize>().ok().and_then(|i| list.get(i));
-            item.is_some_and(|item| exists_in(item, others))
-        }
-        _ => false,
+fn find<'t>(table: &'t Table, keys: &[String]) -> Option<&'t Node> {
+    let (first, others) = keys.split_first()?;
+    let mut node = table.get(first)?;
+    for key in others {
+        node = match &node.item {
+            Item::Table(t) => t.get(key)?,
+            Item::List(list) => list.get(key.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
     }
+    Some(node)
+}
+
+/// Where a quantity stands that counts in another unit than the SI base unit, its text.
+fn quantity(path: &str, root: &Table) -> Option<String> {
+    let keys = split(path)?;
+    let of_parameters = parameters(root).and_then(|p| find(p, &keys));
+    let Item::Text(text) = &of_parameters.or_else(|| find(root, &keys))?.item else { return None };
+    let unit = Quantity::parse(text).ok()??.unit;
+    scale(&unit.to_string()).map(|_| text.clone())
 }
 
 /// Puts the node; the last key may be new when `grow` allows it (a parameter that has a default).

@@ -10,7 +10,7 @@ use crate::{
     document::{Item, Node, Table},
 };
 use superdense_models::{
-    kinds::Located,
+    kinds::{Located, files},
     maths::{
         expr::{Comparison, Condition, Logic, Names, VarId, nearest},
         quantity::Quantity,
@@ -516,30 +516,27 @@ fn points(
     file: &std::path::Path,
     parameters: &[Parameter],
 ) -> Result<(Vec<usize>, Vec<Point>), String> {
-    let text = super::file::text_of(file)?;
-    let mut lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty());
-    let (_, head) = lines.next().ok_or("it is empty")?;
-    let column = |name: &str| {
-        let name = name.trim().trim_matches('"');
-        let at = parameters.iter().position(|p| p.path.value == name);
+    let rows = files::rows(file).map_err(|e| e.to_string())?;
+    let [head, rows @ ..] = &rows[..] else { return Err("it is empty".to_owned()) };
+    let column = |name: &String| {
+        let at = parameters.iter().position(|p| p.path.value == *name);
         at.ok_or_else(|| format!("`{name}` is no parameter of [vary]"))
     };
-    let over = head.split(',').map(column).collect::<Result<Vec<usize>, _>>()?;
+    let over = head.iter().map(column).collect::<Result<Vec<usize>, _>>()?;
     let mut points = Vec::new();
-    for (at, line) in lines {
-        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
-        if cells.len() != over.len() {
-            return Err(format!("line {} has {} cells, not {}", at + 1, cells.len(), over.len()));
+    for (row, at) in rows.iter().zip(1..) {
+        if row.len() != over.len() {
+            return Err(format!("point {at} has {} cells, not {}", row.len(), over.len()));
         }
-        let value = |(cell, &p): (&&str, &usize)| {
+        let value = |(cell, &p): (&String, &usize)| {
             let parameter = &parameters[p];
             let value = parameter.read(cell).and_then(|x| parameter.admit(x));
             value.ok_or_else(|| {
                 let (path, choices) = (&parameter.path.value, parameter.choices());
-                format!("line {}: `{cell}` is no value of `{path}`, which is {choices}", at + 1)
+                format!("point {at}: `{cell}` is no value of `{path}`, which is {choices}")
             })
         };
-        points.push(cells.iter().zip(&over).map(value).collect::<Result<Point, _>>()?);
+        points.push(row.iter().zip(&over).map(value).collect::<Result<Point, _>>()?);
     }
     if points.is_empty() { Err("it has no points".to_owned()) } else { Ok((over, points)) }
 }

@@ -320,11 +320,18 @@ impl Reader<'_> {
             self.sink.push(wrong);
             return None;
         }
-        let values = match words {
-            true => (0..list.len()).map(|i| i as f64).collect(),
-            false => amounts.iter().map(|a| a.si).collect(),
+        // Temperatures of one scale stay on it.
+        let scale = amounts.first().and_then(|a| Some(a.scale.as_ref()?.0.clone()));
+        let on_scale = |a: &Amount| match (&a.scale, &scale) {
+            (Some((own, x)), Some(scale)) if own == scale => Some(*x),
+            _ => None,
         };
-        let unit = unit_of(dimension);
+        let scaled: Option<Vec<f64>> = amounts.iter().map(on_scale).collect();
+        let (values, unit) = match (words, scaled.zip(scale)) {
+            (true, _) => ((0..list.len()).map(|i| i as f64).collect(), String::new()),
+            (_, Some((values, scale))) => (values, scale.to_string()),
+            _ => (amounts.iter().map(|a| a.si).collect(), unit_of(dimension)),
+        };
         let range = Range::Values(values);
         Some(Parameter { path: self.path.clone(), range, unit, labels, stepped: false })
     }
@@ -365,7 +372,7 @@ fn is_word(node: &Node) -> bool {
 }
 
 fn unit_of(dimension: Dimension) -> String {
-    if dimension == Dimension::NONE { String::new() } else { dimension.to_string() }
+    if dimension == Dimension::NONE { String::new() } else { dimension.symbol() }
 }
 
 /// Settings by their paths: a point is its settings, in whatever order a question names them.

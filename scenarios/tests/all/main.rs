@@ -6,6 +6,7 @@ mod coupled_blocks;
 mod guide;
 mod jumps;
 mod language;
+mod measured;
 mod names;
 mod planning;
 mod rejected;
@@ -19,6 +20,7 @@ mod small;
 mod study;
 #[cfg(feature = "study")]
 mod study_mistakes;
+mod ticks;
 mod wares;
 
 use std::path::PathBuf;

@@ -97,6 +97,8 @@ pub enum ExprError {
     NoCycle { span: Span },
     #[error("nothing is drawn here")]
     NoDraw { span: Span },
+    #[error("there is no such distribution")]
+    BadDraw { span: Span },
     #[error("`pre` takes the name of a state, an input or a discrete value")]
     NoVariable { span: Span },
     #[error("`{left}` is {of_left}, `{right}` is {of_right}: {why}")]
@@ -110,6 +112,10 @@ pub enum ExprError {
     },
     #[error("`{scale}` is a temperature that counts in kelvin, `{other}` has no unit")]
     BesideScale { scale: String, other: String, span: Span },
+    #[error(
+        "`{sum}` adds two temperatures and takes one away: that is a temperature, and no difference"
+    )]
+    MixedTemperatures { sum: String, span: Span },
     #[error("{of} takes a pure number, `{argument}` is {found}")]
     NotPure { of: String, argument: String, found: String, span: Span },
     #[error("the constant `{name}` is {value}")]
@@ -143,10 +149,12 @@ impl ExprError {
             | Self::NotOverRange { span, .. }
             | Self::NoCycle { span }
             | Self::NoDraw { span }
+            | Self::BadDraw { span }
             | Self::NoVariable { span }
             | Self::BadRange { span, .. }
             | Self::Dimensions { span, .. }
             | Self::BesideScale { span, .. }
+            | Self::MixedTemperatures { span, .. }
             | Self::NotPure { span, .. }
             | Self::NonFiniteConstant { span, .. } => span,
         }
@@ -227,8 +235,13 @@ impl ExprError {
                 "random numbers change at events only: draw in `reset` or `emit` of an event, and keep \
                  the number in a discrete value"
             }
+            Self::BadDraw { .. } => {
+                "uniform(low, high) needs low <= high, and means of `exponential` and deviations of `normal` are zero \
+                 or more"
+            }
             Self::NoVariable { .. } => "write such as `pre(x)`, and `pre(x) + 1` for a sum",
             Self::Dimensions { .. } => UNITS,
+            Self::MixedTemperatures { .. } => DIFFERENCES,
             Self::NotPure { .. } => {
                 "divide it by a quantity of its own dimension, declared with its unit"
             }
@@ -246,6 +259,10 @@ pub(super) const UNITS: &str = "a number in a product is a pure number: where it
 /// The remedy for a number beside a temperature.
 pub(super) const SCALES: &str =
     "declare a parameter with its unit, such as \"20 degC\", which counts as 293.15 in formulas";
+
+/// The remedy for a temperature where a difference of temperatures is meant.
+pub(super) const DIFFERENCES: &str = "declare the difference that is added to a temperature in kelvin, such as \"2 K\": \
+                                      \"2 degC\" counts as 275.15 in formulas";
 
 /// The parser's expectation after a complete operand.
 pub(super) const OPERATOR: &str = "an operator or the end";

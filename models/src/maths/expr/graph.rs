@@ -143,6 +143,13 @@ impl Graph {
         }
     }
 
+    pub(super) fn as_constant(&self, id: NodeId) -> Option<f64> {
+        match self.nodes[id as usize] {
+            Node::Const(value) => Some(value),
+            _ => None,
+        }
+    }
+
     pub(super) fn as_var(&self, id: NodeId) -> Option<VarId> {
         match self.nodes[id as usize] {
             Node::Var(id) => Some(id),

@@ -327,6 +327,16 @@ impl<'a> Resolver<'a> {
         let mut next = || self.scope.draw().map(|id| self.graph.var(id));
         let Some(u) = next() else { return self.error(ExprError::NoDraw { span }) };
         let second = if drawn == Drawn::Normal { next() } else { None };
+        let known = |arg: Option<&NodeId>| self.graph.as_constant(*arg?);
+        let wrong = match (drawn, known(args.first()), known(args.get(1))) {
+            (Drawn::Uniform, Some(low), Some(high)) => high < low,
+            (Drawn::Normal, _, Some(deviation)) => deviation < 0.0,
+            (Drawn::Exponential, Some(mean), _) => mean < 0.0,
+            _ => false,
+        };
+        if wrong {
+            return self.error(ExprError::BadDraw { span });
+        }
         let graph = &mut self.graph;
         Some(Value::Number(match (drawn, second, args) {
             (Drawn::Uniform, _, &[low, high]) => {

@@ -19,6 +19,15 @@ impl Dimension {
         self.0
     }
 
+    /// The SI unit: by its own symbol, such as `W`, where it has one; else in base units.
+    pub fn symbol(self) -> String {
+        // A rate is no frequency.
+        let own = TABLE.iter().find(|Entry(symbol, exponents, factor, _)| {
+            *exponents == self.0 && *factor == "1" && *symbol != "Hz" && self != Self::NONE
+        });
+        own.map_or_else(|| self.to_string(), |entry| entry.0.to_owned())
+    }
+
     fn power(self, n: i8) -> Option<Self> {
         let mut out = self.0;
         for e in &mut out {
@@ -212,6 +221,7 @@ pub fn unit(text: &str) -> Result<Unit, UnitError> {
         exact: Some(one),
     };
     let flat = without_brackets(text).ok_or_else(|| unknown(text))?;
+    let flat = flat.replace('²', "^2").replace('³', "^3");
     let mut rest = &*flat;
     let mut divide = false;
     loop {
@@ -353,6 +363,14 @@ fn suggest(part: &str) -> Option<String> {
         ("litre", "L"),
         ("kmh", "km/h"),
         ("kph", "km/h"),
+        ("nm", "N*m"),
+        ("s2", "s^2"),
+        ("m2", "m^2"),
+        ("m3", "m^3"),
     ];
+    // Only alone does it count from its own zero.
+    if ["degC", "degF", "°C", "°F"].iter().any(|scale| part.ends_with(scale)) {
+        return Some("K".to_owned());
+    }
     known.iter().find(|(name, _)| *name == lower).map(|(_, unit)| (*unit).to_owned())
 }

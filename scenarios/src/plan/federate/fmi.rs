@@ -11,7 +11,7 @@ use crate::{
     },
 };
 use superdense_adapters::federation::data::Type;
-use superdense_models::kinds::PortKind;
+use superdense_models::kinds::{PortKind, ValueType};
 
 /// Types that variables have.
 const TYPES: [Type; 4] = [Type::Double, Type::Int, Type::Bool, Type::Text];
@@ -54,6 +54,16 @@ impl Facts<'_> {
         let spec = &unit.ports.outputs[usize::from(port)];
         debug_assert_eq!(way.carries, Carries::Value(way.carries.ty()), "values only");
         let kind = if self.joint.signals[k] { PortKind::Signal } else { PortKind::Event };
+        let written = way.carries.ty();
+        if matches!(written, Type::Int | Type::Bool) && ty == ValueType::Real {
+            let message = format!(
+                "`{}` has the type `{}`, and its source sends real numbers",
+                way.key,
+                written.written()
+            );
+            let help = "leave `type` out: the variable is a Float64 or Real then";
+            self.session.report(Mistake::new("federate", &way.path.span, message).help(help));
+        }
         Some(Record {
             label: way.key.clone(),
             source: Source::Port { unit: unit.path.clone(), port },

@@ -3,6 +3,7 @@
 //! **How a formula is read.** The language of formulas knows numbers only. So calls that make a number of a
 //! signal, and outputs, are cut out of the text and replaced by names of equal length, each of which stands
 //! for a variable. What remains is a formula like any other, and its mistakes are where the reader wrote them.
+mod label;
 mod signal;
 mod stream;
 mod text;
@@ -23,10 +24,7 @@ use crate::{
 use std::collections::HashMap;
 use superdense_models::{
     kinds::{Located, Param, Params},
-    maths::{
-        expr::{self, Ast, Function, Symbol, VarId, built_in, parse},
-        quantity,
-    },
+    maths::expr::{self, Ast, Function, Measure, Symbol, VarId, built_in, parse},
 };
 use text::{Call, Masked, REDUCTIONS, call, next_path};
 
@@ -70,7 +68,7 @@ pub(super) fn results(
         batches: false,
         found: Results::default(),
         signals: HashMap::new(),
-        temperatures: Vec::new(),
+        of_signals: HashMap::new(),
         thinned: thinned(tree),
     };
     let mut formulas = Vec::new();
@@ -195,8 +193,8 @@ struct Reader<'a> {
     found: Results,
     /// Places of signals by their text.
     signals: HashMap<String, usize>,
-    /// Signals that are temperatures on a scale, which count in kelvin.
-    temperatures: Vec<usize>,
+    /// Measures of signals by their places.
+    of_signals: HashMap<usize, Measure>,
     /// Units by path that tell of their signals after so many changes only.
     thinned: HashMap<&'a str, i64>,
 }
@@ -380,14 +378,12 @@ impl<'a> Reader<'a> {
         self.refuse_quantities(whole, &ast, &units)?;
         let batches = only.as_ref().map(|o| o.0).filter(|_| self.batches);
         let batches = batches.filter(|&r| self.found.reductions[r].batches);
-        let temperature = only.as_ref().is_some_and(|o| self.is_temperature(o.0));
-        let on_scale = |text: &String| quantity::unit(text).is_ok_and(|unit| unit.is_scale());
-        if temperature && unit.as_ref().is_some_and(on_scale) {
-            let help = format!("write {} - 273.15, or unit = \"K\"", whole.text());
-            let message = "this is a temperature that counts in kelvin".to_owned();
-            return self.refuse(whole, message, help);
+        let measure = self.of_formula(whole, &ast, &masked)?;
+        let own = only.and_then(|o| o.1);
+        if let Some(unit) = &unit {
+            self.label(whole, unit, own.as_deref(), measure)?;
         }
-        let unit = unit.or_else(|| only.and_then(|o| o.1));
+        let unit = unit.or(own);
         Some(Formula { ast, vars: masked.vars, unit, batches, text: shown })
     }
 

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     plan::{Record, measures::scale, record, selector::Piece, session::Session, tree::dotted},
-    result::{Atom, Form, Gather, How, Of, Reduction, Signal},
+    result::{Atom, Form, Gather, Signal},
 };
 use std::path::Path;
 use superdense_models::{
@@ -105,9 +105,7 @@ impl Reader<'_> {
             all.push(Signal { atoms, form });
             all.len() - 1
         });
-        if measure.is_scale() {
-            self.temperatures.push(place);
-        }
+        self.of_signals.insert(place, measure);
         Some((place, unit.filter(|_| alone)))
     }
 
@@ -159,13 +157,6 @@ impl Reader<'_> {
         };
         let ast = parse(&masked.text).ok()?;
         let (measure, errors) = ast.measure(&name, self.session.functions());
-        let beside = |error: ExprError| match error {
-            ExprError::BesideScale { scale, other, span } => {
-                let [scale, other] = [scale, other].map(|text| masked.shown(&text, piece.text()));
-                Some(ExprError::BesideScale { scale, other, span })
-            }
-            _ => None,
-        };
         let scaled = |atom: &Atom| {
             let port = match atom {
                 Atom::Port(port) => *port,
@@ -177,18 +168,38 @@ impl Reader<'_> {
         };
         let own: Vec<String> = atoms.iter().filter_map(scaled).collect();
         self.refuse_quantities(piece, &ast, &own)?;
-        let errors: Vec<ExprError> = errors.into_iter().filter_map(beside).collect();
-        let shown = Located::new(piece.text().to_owned(), piece.span());
-        self.session.expression(&shown, &errors);
-        errors.is_empty().then_some(measure)
+        self.refuse_clashes(piece, masked, errors)?;
+        Some(measure)
     }
 
-    /// Whether the number of a reduction is one of a signal that is a temperature.
-    pub(super) fn is_temperature(&self, reduction: usize) -> bool {
-        let Reduction { how, of, .. } = &self.found.reductions[reduction];
-        let over_time = matches!(how, How::Mean | How::Min | How::Max | How::Percentile(_));
-        let value = over_time || matches!(how, How::Initial | How::Final | How::At(_));
-        value && matches!(of, Of::Signal(s) if self.temperatures.contains(s))
+    /// Reports what does not go together, by the names that the reader wrote.
+    pub(super) fn refuse_clashes(
+        &self,
+        piece: Piece<'_>,
+        masked: &Masked,
+        errors: Vec<ExprError>,
+    ) -> Option<()> {
+        let name = |text: String| masked.shown(&text, piece.text());
+        let written = |error| match error {
+            ExprError::BesideScale { scale, other, span } => {
+                ExprError::BesideScale { scale: name(scale), other: name(other), span }
+            }
+            ExprError::Dimensions { left, of_left, right, of_right, why, span } => {
+                let (left, right) = (name(left), name(right));
+                ExprError::Dimensions { left, of_left, right, of_right, why, span }
+            }
+            ExprError::NotPure { of, argument, found, span } => {
+                ExprError::NotPure { of, argument: name(argument), found, span }
+            }
+            ExprError::MixedTemperatures { sum, span } => {
+                ExprError::MixedTemperatures { sum: name(sum), span }
+            }
+            other => other,
+        };
+        let errors: Vec<ExprError> = errors.into_iter().map(written).collect();
+        let shown = Located::new(piece.text().to_owned(), piece.span());
+        self.session.expression(&shown, &errors);
+        errors.is_empty().then_some(())
     }
 
     /// Refuses a signal of a unit that tells of its changes only now and then.

@@ -1,6 +1,6 @@
 //! Dimensions, and what operations make of them.
 
-use super::super::error::{SCALES, UNITS};
+use super::super::error::{DIFFERENCES, SCALES, UNITS};
 use crate::maths::quantity::{Unit, in_base_units};
 
 /// Exponents closer than this are equal: thirds and tenths add up to whole numbers.
@@ -26,8 +26,14 @@ pub struct Measured {
     exponents: [f64; 8],
     /// How many temperatures on a scale are added in it; none where that does not count.
     points: Option<f64>,
+    /// How many of them are added or taken away as they are; 0 where one has a factor, and in differences.
+    plain: u16,
+    /// Of a product: how many temperatures are added in the factor that is a sum of them.
+    within: Option<f64>,
     /// Made of the time alone, whose unit nobody has written.
     soft: bool,
+    /// Numbers are factors in it, by which it may count in another unit.
+    scaled: bool,
 }
 
 /// Two values that do not go together.
@@ -63,20 +69,35 @@ impl Measured {
     }
 
     fn text(&self) -> String {
-        match self.points {
-            Some(n) if n.abs() < EQUAL => "a difference of temperatures".into(),
-            Some(n) if (n - 1.0).abs() < EQUAL => "a temperature".into(),
-            Some(n) => format!("{n} temperatures in a sum"),
-            None if self.is_pure() => "a pure number".into(),
-            None => format!("in {}", in_base_units(self.exponents)),
+        let points = |n: f64| match n {
+            n if n.abs() < EQUAL => "a difference of temperatures".into(),
+            n if (n - 1.0).abs() < EQUAL => "a temperature".into(),
+            n => format!("{n} temperatures in a sum"),
+        };
+        match (self.points, self.within) {
+            (Some(n), _) => points(n),
+            (_, Some(n)) => format!("{}, in {}", points(n), in_base_units(self.exponents)),
+            _ if self.is_pure() => "a pure number".into(),
+            _ => format!("in {}", in_base_units(self.exponents)),
         }
     }
 
     fn with(self, other: Self, power: f64) -> Measure {
         let mut exponents = self.exponents;
         exponents.iter_mut().zip(other.exponents).for_each(|(a, b)| *a += power * b);
-        let soft = self.soft && other.soft;
-        Measure::Known(Self { exponents, points: None, soft })
+        let within = match (self.points.or(self.within), other.points.or(other.within)) {
+            (sum, None) => sum,
+            (None, sum) if power == 1.0 => sum,
+            _ => None,
+        };
+        let (soft, scaled) = (self.soft && other.soft, self.scaled || other.scaled);
+        Measure::Known(Self { exponents, points: None, plain: 0, within, soft, scaled })
+    }
+
+    /// Whether it is a sum such as `wanted + offset - T`, which is no difference although temperatures are taken
+    /// away in it.
+    pub(super) fn is_mixed(&self) -> bool {
+        self.plain > 2 && self.points.is_some_and(|n| (n.abs() - 1.0).abs() < EQUAL)
     }
 }
 
@@ -85,13 +106,18 @@ impl Measure {
     pub const TIME: Self = Self::Known(Measured {
         exponents: [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
         points: None,
+        plain: 0,
+        within: None,
         soft: true,
+        scaled: false,
     });
 
     /// The measure of a unit.
     pub fn of(unit: &Unit) -> Self {
         let exponents = unit.dimension().exponents().map(f64::from);
-        Self::Known(Measured { exponents, points: unit.is_scale().then_some(1.0), soft: false })
+        let points = unit.is_scale().then_some(1.0);
+        let scaled = false;
+        Self::Known(Measured { exponents, points, plain: 1, within: None, soft: false, scaled })
     }
 
     /// As the dimension of a name that is declared by a value of this one.
@@ -103,10 +129,24 @@ impl Measure {
         }
     }
 
-    /// Of the derivative.
+    /// Of the derivative; that of a temperature is made of differences.
     #[must_use]
     pub fn rate(self) -> Self {
-        self.times(Self::TIME, -1.0)
+        match self.times(Self::TIME, -1.0) {
+            Self::Known(m) => Self::Known(Measured { within: m.within.and(Some(0.0)), ..m }),
+            other => other,
+        }
+    }
+
+    /// Of the integral over time.
+    #[must_use]
+    pub fn integral(self) -> Self {
+        self.times(Self::TIME, 1.0)
+    }
+
+    /// Whether numbers are factors in it, by which it may count in another unit than that of its dimension.
+    pub fn is_scaled(self) -> bool {
+        matches!(self, Self::Known(m) if m.scaled)
     }
 
     /// Whether it is a temperature on a scale.
@@ -133,6 +173,11 @@ impl Measure {
     /// The remedy where a value of this measure cannot be given to a name of another one.
     pub fn misfit(self, name: Self) -> Option<&'static str> {
         match name.together(self, Together::Equal) {
+            Ok(_)
+                if self.within().zip(name.within()).is_some_and(|(a, b)| (a - b).abs() > EQUAL) =>
+            {
+                Some(DIFFERENCES)
+            }
             Ok(_) => None,
             Err(Clash::Different) => Some(UNITS),
             Err(Clash::Scale(_)) => Some(SCALES),
@@ -173,7 +218,22 @@ impl Measure {
             }
             Together::Equal => a.points.or(b.points),
         };
-        Ok(Self::Known(Measured { points, soft: a.soft && b.soft, ..a }))
+        let difference = points.is_none_or(|n| n.abs() < EQUAL);
+        let plain = match how {
+            Together::Sum(_) if a.plain > 0 && b.plain > 0 && !difference => {
+                a.plain.saturating_add(b.plain)
+            }
+            _ => 0,
+        };
+        let (soft, scaled) = (a.soft && b.soft, a.scaled || b.scaled);
+        Ok(Self::Known(Measured { points, plain, within: None, soft, scaled, ..a }))
+    }
+
+    fn within(self) -> Option<f64> {
+        match self {
+            Self::Known(m) => m.within,
+            _ => None,
+        }
     }
 
     /// Of two values of which one alone has a unit, and is a temperature.
@@ -193,13 +253,19 @@ impl Measure {
                 Self::Unknown
             }
             (Self::Known(m), Self::Number(n)) => {
-                let points = m.points.zip(n).map(|(points, n)| points * n.powf(power));
-                Self::Known(Measured { points, ..m })
+                let times =
+                    |count: Option<f64>| count.zip(n).map(|(count, n)| count * n.powf(power));
+                let (points, within) = (times(m.points), times(m.within));
+                let scaled = m.scaled || n != Some(1.0);
+                Self::Known(Measured { points, plain: 0, within, scaled, ..m })
             }
             (Self::Number(n), Self::Known(m)) if power == 1.0 => {
                 Self::Known(m).times(Self::Number(n), 1.0)
             }
-            (Self::Number(_), Self::Known(m)) => Self::Known(m.power(power)),
+            (Self::Number(n), Self::Known(m)) => {
+                let scaled = m.scaled || n != Some(1.0);
+                Self::Known(Measured { scaled, ..m.power(power) })
+            }
             _ => Self::Unknown,
         }
     }
@@ -217,7 +283,10 @@ impl Measure {
     pub(super) fn negative(self) -> Self {
         match self {
             Self::Number(n) => Self::Number(n.map(|n| -n)),
-            Self::Known(m) => Self::Known(Measured { points: m.points.map(|points| -points), ..m }),
+            Self::Known(m) => {
+                let [points, within] = [m.points, m.within].map(|count| count.map(|n| -n));
+                Self::Known(Measured { points, within, ..m })
+            }
             Self::Unknown => Self::Unknown,
         }
     }
@@ -226,7 +295,7 @@ impl Measure {
 impl Measured {
     fn power(self, exponent: f64) -> Self {
         let exponents = self.exponents.map(|e| e * exponent);
-        Self { exponents, points: None, soft: self.soft }
+        Self { exponents, points: None, plain: 0, within: None, ..self }
     }
 
     /// Whether nobody has written its unit.

@@ -68,7 +68,13 @@ fn dimensions_follow_the_operations() {
         ("U + 0.5*(T - U)", "a temperature"),
         ("T + dT*x/y", "in K"),
         ("T - 273.15 + 4", "without a unit"),
-        ("(T - U)/tau", "in K/s"),
+        ("(T - U)/tau", "a difference of temperatures, in K/s"),
+        ("R*(T - U)", "a difference of temperatures, in K^2"),
+        ("(T - U)/tau + (U - T)/tau", "in K/s"),
+        ("k*T", "a temperature, in kg*K/s^2"),
+        ("k*(T + U)*(T^2 + U^2)", "2 temperatures in a sum, in kg*K^3/s^2"),
+        ("k*(T + (T - U))", "a temperature, in kg*K/s^2"),
+        ("k*(1.5*T - 0.5*U)", "a temperature, in kg*K/s^2"),
         ("R + 20", "in K"),
     ] {
         assert_eq!(measure(text).text(), is, "{text}");
@@ -98,10 +104,32 @@ fn what_does_not_go_together_is_named_with_both_dimensions() {
             "T < T + U",
             "`T` is a temperature, `T + U` is 2 temperatures in a sum: they cannot be compared",
         ),
+        (
+            "k*(T + U - T)",
+            "`T + U - T` adds two temperatures and takes one away: that is a temperature, and no difference",
+        ),
         ("T + x", "`T` is a temperature, `x` is in m: they cannot be added"),
         ("mod(x, tau) + 1", "`x` is in m, `tau` is in s: they cannot be added"),
         ("sum(x + v for i in 1..=9)", "`x` is in m, `v` is in m/s: they cannot be added"),
     ] {
         assert_eq!(refused(text), says, "{text}");
+    }
+}
+
+#[test]
+fn the_rate_of_a_temperature_is_made_of_differences() {
+    let rate = Measure::of(&unit("degC").unwrap()).rate();
+    for (text, fits) in [
+        ("(T - U)/tau", true),
+        ("(T + U - 2*T)/tau", true),
+        ("T/tau - U/tau", true),
+        ("R/tau", true),
+        ("unknown*T", true),
+        ("T/tau", false),
+        ("-T/tau", false),
+        ("(2*U - T)/tau", false),
+        ("x/y*(2*U - T)/tau", false),
+    ] {
+        assert_eq!(measure(text).misfit(rate).is_none(), fits, "{text}");
     }
 }

@@ -89,8 +89,8 @@ impl Walk<'_> {
         match op {
             BinaryOp::Add => self.together([a, b], Together::Sum(1.0), ADDED),
             BinaryOp::Sub => self.together([a, b], Together::Sum(-1.0), ADDED),
-            BinaryOp::Mul => self.found[a].times(self.found[b], 1.0),
-            BinaryOp::Div => self.found[a].times(self.found[b], -1.0),
+            BinaryOp::Mul => self.product([a, b], 1.0),
+            BinaryOp::Div => self.product([a, b], -1.0),
             BinaryOp::Pow => self.power(a, b),
             BinaryOp::And | BinaryOp::Or => Measure::Number(None),
             _ => {
@@ -98,6 +98,20 @@ impl Walk<'_> {
                 Measure::Number(None)
             }
         }
+    }
+
+    /// A product with a power; of temperatures whose sum is no difference, quantities make no heat.
+    fn product(&mut self, [a, b]: [AstId; 2], power: f64) -> Measure {
+        let mixed = |id: AstId, by: AstId| match (self.found[id], self.found[by]) {
+            (Measure::Known(sum), Measure::Known(_)) => sum.is_mixed(),
+            _ => false,
+        };
+        let sum = if mixed(a, b) { Some(a) } else { Some(b).filter(|_| mixed(b, a)) };
+        if let Some(sum) = sum {
+            self.errors
+                .push(ExprError::MixedTemperatures { sum: self.text(sum), span: self.span(sum) });
+        }
+        self.found[a].times(self.found[b], power)
     }
 
     fn text(&self, id: AstId) -> String {
