@@ -55,6 +55,9 @@ pub struct Came {
     pub over: Option<String>,
 }
 
+/// The share of a step by which its end may be moved to a tick.
+const MOVED: f64 = 1e-3;
+
 type Answer<T = ()> = Result<T, String>;
 
 impl Instance {
@@ -214,6 +217,14 @@ impl Instance {
         let ticks = ((from + step) / tick).round();
         if !(step >= 0.0 && ticks.abs() < i64::MAX as f64 / 2.0) {
             return Err(format!("the step from {from} s is one of {step} s; it must go on"));
+        }
+        let moved = (from + step - ticks * tick).abs();
+        if moved > MOVED * step + 1e-12 * now.abs() {
+            return Err(format!(
+                "the step from {from} s ends at {} s, which is no whole number of ticks of {tick:e} s: take steps of whole \
+                 ticks, or export the scenario with a finer `resolution`",
+                from + step
+            ));
         }
         let to = (ticks as i64).max(run.now());
         let over = run.step_to(to).map_err(|e| e.to_string())?.map(str::to_owned);

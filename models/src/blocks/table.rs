@@ -120,6 +120,11 @@ enum TableError {
     SameTick { line: u64, time: String },
     #[error("line {line}: time {time} does not lie after the row before")]
     Before { line: u64, time: String },
+    #[error(
+        "line {line}: time {time} lies between two ticks, which moves it by more than a hundredth of its distance to \
+         the row before; take a finer `resolution`"
+    )]
+    Between { line: u64, time: String },
     #[error("line 2: no rows")]
     NoRows,
 }
@@ -159,6 +164,9 @@ fn line_of(text: &str, position: &csv::Position) -> u64 {
     let skipped = rest.lines().take_while(|l| l.is_empty() || l.starts_with('#')).count();
     position.line() + skipped as u64
 }
+
+/// The share of its distance to the row before by which a row may be moved to a tick.
+const MOVED: f64 = 0.01;
 
 /// Reads ticks and values; errors begin with the line number.
 fn read(
@@ -202,7 +210,14 @@ fn read(
             return Err(TableError::NotFinite { line, value: x });
         }
         match rows.last().map(|(last, _)| ticks.cmp(last)) {
-            None | Some(Ordering::Greater) => {}
+            None => {}
+            Some(Ordering::Greater) => {
+                let gap = ticks - rows.last().map_or(0, |row| row.0);
+                let exact = t.parse::<f64>().unwrap_or(0.0) * resolution.ticks_per_second() as f64;
+                if date(t).is_none() && (exact - ticks as f64).abs() > MOVED * gap as f64 {
+                    return Err(TableError::Between { line, time: t.to_owned() });
+                }
+            }
             Some(Ordering::Equal) => {
                 return Err(TableError::SameTick { line, time: t.to_owned() });
             }
@@ -365,6 +380,11 @@ mod tests {
             ("t,x\n", "line 2: no rows"),
             ("t,y\n0,1\n", "line 1: no column `x`; there are t, y"),
             ("0,1\n1,2\n", "line 1: numbers instead of the names of columns"),
+            (
+                "t,x\n0,1\n2.5e-9,2\n",
+                "line 3: time 2.5e-9 lies between two ticks, which moves it by more than a hundredth of its distance \
+                 to the row before; take a finer `resolution`",
+            ),
         ];
         for (text, expected) in cases {
             let why = read(text, b',', [Some("t"), Some("x")], (NANO, None)).unwrap_err();

@@ -124,7 +124,7 @@ fn temperatures_that_are_added_are_no_difference() {
 /// A block has the dimension of the quantity that it was given.
 #[test]
 fn blocks_have_the_dimension_of_their_parameters() {
-    let room = "[unit.room]\nkind = 'equations'\ninputs = { wanted = '20 degC' }\nstates = { T = '20 degC' }\n\
+    let room = "[unit.room]\nkind = 'equations'\nunconnected = 'ok'\ninputs = { wanted = '20 degC' }\nstates = { T = '20 degC' }\n\
                 parameters = { tau = '1 s' }\nderivatives = { T = '(wanted - T)/tau' }\noutputs = { T = 'T' }\n";
     let told = |connection: &str, block: &str| {
         let text =
@@ -163,10 +163,10 @@ fn blocks_have_the_dimension_of_their_parameters() {
 /// `--set p=3` where 2.5 bar stood is 3 Pa.
 #[test]
 fn bare_numbers_in_place_of_quantities_are_told() {
-    let text = "stop = '1 s'\n[parameters]\np = '2.5 bar'\nt = '1 s'\n[unit.c]\nkind = 'constant'\nvalue = 'p'\n";
+    let text = "stop = '1 s'\n[parameters]\np = '2.5 bar'\nlate = '1 s'\n[unit.c]\nkind = 'constant'\nvalue = 'p'\n";
     let warnings = |sets: &[(&str, &str)]| plan_with(text, sets).unwrap().warnings;
     assert!(warnings(&[("p", "3")])[0].contains("`p` was \"2.5 bar\", and is 3 now"));
-    assert!(warnings(&[("unit.c.value", "3"), ("t", "3")]).is_empty());
+    assert!(warnings(&[("unit.c.value", "3"), ("late", "3")]).is_empty());
     assert!(warnings(&[("p", "3 bar")]).is_empty());
 }
 

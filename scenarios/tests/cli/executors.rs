@@ -28,6 +28,47 @@ fn scenarios(dir: &Path, found: &mut Vec<std::path::PathBuf>) {
     }
 }
 
+/// Lengths of queues that others follow at once, while jobs take their time to the next node.
+const LENGTHS: &str = r#"
+stop = "1 s"
+record = ["n[*].length", "u[*].x", "z.y"]
+connections = ["n[0].out1 -> n[1].in", "n[1].out1 -> n[0].in", "n[*].length -> u[*].q", "u[*].x -> z.u[*]"]
+[unit.n]
+kind = "queue-node"
+count = 2
+arrivals = 30
+service = 100
+exit = 0.5
+neighbours = 1
+delay = "10 ms"
+[unit.u]
+kind = "equations"
+count = 2
+inputs = { q = 5 }
+states = { x = 0 }
+derivatives = { x = "q - x" }
+outputs = { x = "x" }
+[unit.z]
+kind = "sum"
+signs = "++"
+"#;
+
+/// Signals of the first instant go to other workers, too.
+#[test]
+fn lengths_of_queues_are_heard_by_other_workers() {
+    let dir = folder("lengths");
+    fs::write(dir.join("lengths.toml"), LENGTHS).unwrap();
+    good(&dir, "run lengths.toml --out plain");
+    for workers in [2, 3, 4] {
+        for executor in ["conservative", "time-warp"] {
+            let line =
+                format!("run lengths.toml --executor {executor} --workers {workers} --out other --force");
+            good(&dir, &line);
+            assert_equal_results(&dir.join("plain"), &dir.join("other"));
+        }
+    }
+}
+
 #[test]
 fn shipped_scenarios_are_equal_under_every_executor() {
     let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("library");

@@ -111,6 +111,29 @@ fn fmpy_steps_a_plant_with_an_input() {
     assert!((theirs[10][1] - exact).abs() < 1e-6, "{} and {exact}", theirs[10][1]);
 }
 
+/// Steps that end between ticks are refused: rounded, they gave values of another instant.
+#[test]
+fn steps_end_at_ticks() {
+    let text = "stop = \"4 s\"\nresolution = \"s\"\nrecord = [\"u.x\"]\n[unit.u]\nkind = \"equations\"\nstates = { x = 0 }\n\
+                derivatives = { x = \"1\" }\noutputs = { x = \"x\" }\n";
+    let script = "
+import sys
+from fmpy import simulate_fmu
+for file in sys.argv[1:]:
+    for step in (0.25, 0.5, 1.0, 2.0):
+        try:
+            simulate_fmu(file, stop_time=4, output_interval=step, step_size=step)
+            print('row', step, 1)
+        except Exception:
+            print('row', step, 0)
+";
+    let bench = Bench::new("export-ticks");
+    let files = [Version::V2, Version::V3].map(|v| bench.exported("coarse", text, v).unwrap());
+    let Some((rows, told)) = fmpy(script, &[&files[0], &files[1]]) else { return };
+    let once = [[0.25, 0.0], [0.5, 0.0], [1.0, 1.0], [2.0, 1.0]];
+    assert_eq!(rows, [once, once].concat(), "{told}");
+}
+
 /// A ball that bounces inside of communication steps: FMPy sees the bits of the run of this program.
 #[test]
 fn fmpy_sees_the_bits_of_our_samples() {
