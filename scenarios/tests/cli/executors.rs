@@ -61,8 +61,9 @@ fn lengths_of_queues_are_heard_by_other_workers() {
     good(&dir, "run lengths.toml --out plain");
     for workers in [2, 3, 4] {
         for executor in ["conservative", "time-warp"] {
-            let line =
-                format!("run lengths.toml --executor {executor} --workers {workers} --out other --force");
+            let line = format!(
+                "run lengths.toml --executor {executor} --workers {workers} --out other --force"
+            );
             good(&dir, &line);
             assert_equal_results(&dir.join("plain"), &dir.join("other"));
         }

@@ -1,4 +1,5 @@
 //! Remarks of units on what users may not expect. They tell, and decide nothing.
+mod chattering;
 mod late;
 mod linearised;
 mod renewed;
