@@ -173,8 +173,10 @@ pub trait Atomic<M: Message>: Snapshot + Send + 'static {
     }
 
     /// Deterministic counts that the model keeps about its own work (steps, exchanges, …), by
-    /// name; [`crate::Simulation::statistics`] adds them up over all models.
-    fn statistics(&self) -> Vec<(&'static str, u64)> {
+    /// name; [`crate::Simulation::statistics`] adds them up over all models. `elapsed` is the time since the last
+    /// transition, for counts that need the present value of an output.
+    fn statistics(&self, elapsed: Duration) -> Vec<(&'static str, u64)> {
+        let _ = elapsed;
         Vec::new()
     }
 }

@@ -161,22 +161,27 @@ impl<M: Message> Simulation<M> {
         self.slabs.kinds[a.kind as usize].remark(a.slot)
     }
 
-    /// Counts that the models keep of their own work, added up by name.
+    /// Counts that the models keep of their own work up to the last cycle, added up by name.
     pub fn statistics(&self) -> BTreeMap<&'static str, u64> {
         let mut sums = BTreeMap::new();
         for m in 0..self.core.keys.len() as u32 {
             let (kind, slot) = self.core.homes.of(m);
-            for (name, count) in self.slabs.kinds[kind as usize].statistics(slot) {
+            let kind = &self.slabs.kinds[kind as usize];
+            let elapsed = Duration::between(kind.cell(slot).last, self.core.now.ticks);
+            for (name, count) in kind.statistics(slot, elapsed) {
                 *sums.entry(name).or_insert(0) += count;
             }
         }
         sums
     }
 
-    /// Counts that the model at `path` keeps of its own work, by name.
-    pub fn statistics_of(&self, path: &str) -> Option<BTreeMap<&'static str, u64>> {
+    /// Counts that the model at `path` keeps of its own work, by name, at tick `at`, which must not lie before its last
+    /// transition.
+    pub fn statistics_of(&self, path: &str, at: i64) -> Option<BTreeMap<&'static str, u64>> {
         let key = self.core.blueprint.find(path)?;
         let NodeBody::Atomic(a) = &self.core.blueprint.nodes[key].body else { return None };
-        Some(self.slabs.kinds[a.kind as usize].statistics(a.slot).into_iter().collect())
+        let kind = &self.slabs.kinds[a.kind as usize];
+        let elapsed = Duration::between(kind.cell(a.slot).last, at);
+        Some(kind.statistics(a.slot, elapsed).into_iter().collect())
     }
 }

@@ -81,7 +81,7 @@ pub(crate) trait Kind<M: Message>: Send {
     fn state_digest(&self, slot: u32, elapsed: Duration) -> u64;
     fn restless(&self, slot: u32) -> Option<String>;
     fn remark(&mut self, slot: u32) -> Option<String>;
-    fn statistics(&self, slot: u32) -> Vec<(&'static str, u64)>;
+    fn statistics(&self, slot: u32, elapsed: Duration) -> Vec<(&'static str, u64)>;
     fn lookahead(&self, slot: u32, port: u16) -> Duration;
     fn earliest_output(&self, slot: u32, port: u16) -> Duration;
     fn model(&self, slot: u32) -> &dyn Any;
@@ -299,8 +299,8 @@ impl<M: Message, A: Atomic<M>> Kind<M> for Slab<A> {
     fn remark(&mut self, slot: u32) -> Option<String> {
         self.seats[slot as usize].model.remark()
     }
-    fn statistics(&self, slot: u32) -> Vec<(&'static str, u64)> {
-        self.seats[slot as usize].model.statistics()
+    fn statistics(&self, slot: u32, elapsed: Duration) -> Vec<(&'static str, u64)> {
+        self.seats[slot as usize].model.statistics(elapsed)
     }
     fn lookahead(&self, slot: u32, port: u16) -> Duration {
         self.seats[slot as usize].model.lookahead(port)

@@ -502,7 +502,7 @@ impl Atomic<Value> for FmuUnit {
             _ => Some(Value::Real(y)),
         }
     }
-    fn statistics(&self) -> Vec<(&'static str, u64)> {
+    fn statistics(&self, _: Duration) -> Vec<(&'static str, u64)> {
         self.data.counts.entries()
     }
 }

@@ -505,7 +505,7 @@ impl Atomic<Value> for MosaikUnit {
     fn probe(&self, port: u16, _: Duration) -> Option<Value> {
         self.levels.get(usize::from(port)).copied().flatten().map(Value::Real)
     }
-    fn statistics(&self) -> Vec<(&'static str, u64)> {
+    fn statistics(&self, _: Duration) -> Vec<(&'static str, u64)> {
         self.counts.entries()
     }
 }

@@ -119,8 +119,9 @@ impl Atomic<Value> for Lag {
     fn probe(&self, _: u16, elapsed: Duration) -> Option<Value> {
         Some(Value::Real(self.value(self.timer.at(elapsed))))
     }
-    fn statistics(&self) -> Vec<(&'static str, u64)> {
-        UnitStatistics::coarse(self.sizes.is_coarse(0, self.y, self.tolerance)).entries()
+    fn statistics(&self, elapsed: Duration) -> Vec<(&'static str, u64)> {
+        let present = self.value(self.timer.at(elapsed));
+        UnitStatistics::coarse(self.sizes.is_coarse(0, present, self.tolerance)).entries()
     }
 }
 

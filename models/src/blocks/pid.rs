@@ -175,8 +175,8 @@ impl Atomic<Value> for Controller {
     fn probe(&self, _: u16, elapsed: Duration) -> Option<Value> {
         self.value(self.timer.at(elapsed)).map(Value::Real)
     }
-    fn statistics(&self) -> Vec<(&'static str, u64)> {
-        let present = self.value(self.at).unwrap_or(0.0);
+    fn statistics(&self, elapsed: Duration) -> Vec<(&'static str, u64)> {
+        let present = self.value(self.timer.at(elapsed)).unwrap_or(0.0);
         UnitStatistics::coarse(self.sizes.is_coarse(0, present, self.tolerance)).entries()
     }
 }

@@ -269,8 +269,9 @@ impl Atomic<Value> for Limiter {
     fn probe(&self, _: u16, elapsed: Duration) -> Option<Value> {
         Some(Value::Real(self.output_from(self.timer.at(elapsed)).value(0.0)))
     }
-    fn statistics(&self) -> Vec<(&'static str, u64)> {
-        UnitStatistics::coarse(self.sizes.is_coarse(0, self.y, self.tolerance)).entries()
+    fn statistics(&self, elapsed: Duration) -> Vec<(&'static str, u64)> {
+        let present = self.output_from(self.timer.at(elapsed)).value(0.0);
+        UnitStatistics::coarse(self.sizes.is_coarse(0, present, self.tolerance)).entries()
     }
 }
 

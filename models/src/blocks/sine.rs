@@ -82,7 +82,7 @@ impl Atomic<Value> for SineWave {
     fn probe(&self, _: u16, elapsed: Duration) -> Option<Value> {
         Some(Value::Real(self.value(self.timer.at(elapsed))))
     }
-    fn statistics(&self) -> Vec<(&'static str, u64)> {
+    fn statistics(&self, _: Duration) -> Vec<(&'static str, u64)> {
         let coarse = Sizes::default().is_coarse(0, self.amplitude, self.tolerance);
         UnitStatistics::coarse(coarse).entries()
     }

@@ -469,7 +469,7 @@ impl Atomic<Value> for Coupler {
         let held = self.lines.get(usize::from(port))?.held(now, &self.timer)?;
         Some(Value::Real(held))
     }
-    fn statistics(&self) -> Vec<(&'static str, u64)> {
+    fn statistics(&self, _: Duration) -> Vec<(&'static str, u64)> {
         let mut all = vec![("macro_steps", self.exchanges)];
         all.extend(self.record.statistics(self.policy.pace.tolerance()));
         all

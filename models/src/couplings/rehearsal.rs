@@ -586,7 +586,7 @@ impl Atomic<Value> for Rehearsal {
         let outside = self.hear(bag);
         self.go_on(outside, fx);
     }
-    fn statistics(&self) -> Vec<(&'static str, u64)> {
+    fn statistics(&self, _: Duration) -> Vec<(&'static str, u64)> {
         let mut all = vec![
             ("macro_steps", self.plan.steps),
             ("corrections", self.plan.corrections),

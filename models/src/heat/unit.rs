@@ -376,7 +376,7 @@ impl Atomic<Value> for Heated {
         let at = self.since(self.state.timer.at(elapsed));
         self.paths.get(usize::from(port)).map(|path| Value::Real(path.value(at)))
     }
-    fn statistics(&self) -> Vec<(&'static str, u64)> {
+    fn statistics(&self, _: Duration) -> Vec<(&'static str, u64)> {
         self.state.counts.entries()
     }
 }

@@ -82,9 +82,13 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
         self.transition(true, Some(bag), fx);
     }
 
-    fn statistics(&self) -> Vec<(&'static str, u64)> {
+    fn statistics(&self, elapsed: Duration) -> Vec<(&'static str, u64)> {
         let ports = (0..self.scene.dims.outputs).filter(|&port| self.scene.watches(port));
-        let vars = if ports.clone().next().is_some() { self.look_into(0.0) } else { Vec::new() };
+        let vars = if ports.clone().next().is_some() {
+            self.look_into(self.scene.seconds(elapsed.ticks()))
+        } else {
+            Vec::new()
+        };
         let is_coarse = |&port: &usize| {
             let present = self.scene.equations.output(port, &vars);
             self.state.sizes.is_coarse(port, present, self.scene.allowed(present))

@@ -463,11 +463,11 @@ impl Run {
     }
 
     /// The counts of the continuous units, a row for each.
-    pub(super) fn units(&self) -> String {
+    pub(super) fn units(&self, end: i64) -> String {
         let names = UnitStatistics::default().entries().into_iter().map(|(name, _)| name);
         let mut text = ["unit"].into_iter().chain(names).collect::<Vec<_>>().join(",") + "\n";
         for unit in self.plan.units.iter().filter(|u| u.continuous) {
-            let counts = self.sim.statistics_of(&unit.path).unwrap_or_default();
+            let counts = self.sim.statistics_of(&unit.path, end).unwrap_or_default();
             text.push_str(&csv::field(&unit.path));
             for (_, count) in UnitStatistics::from_sums(&counts).entries() {
                 text.push_str(&format!(",{count}"));
@@ -508,21 +508,21 @@ impl Run {
     }
 
     /// Notes on units that counted what may make their results wrong.
-    fn doubts(&self) -> Vec<String> {
-        let units = || self.plan.units.iter().filter(|u| u.continuous).map(|u| &*u.path);
+    fn doubts(&self, end: i64) -> Vec<String> {
+        let counts_of = |unit: &'_ UnitInfo| {
+            let counts =
+                self.sim.statistics_of(&unit.path, end).filter(|counts| !counts.is_empty())?;
+            Some((dotted(&unit.path), UnitStatistics::from_sums(&counts)))
+        };
+        let units: Vec<_> = self.plan.units.iter().filter_map(counts_of).collect();
         let doubt = |(counted, why): Doubt| {
-            let counts_of = |path: &'_ str| {
-                let counts = self.sim.statistics_of(path).unwrap_or_default();
-                UnitStatistics::from_sums(&counts)
-            };
-            let counts = units().map(|path| (path, counts_of(path)));
-            let mut found = counts.filter(|(_, counts)| counted(counts) > 0);
+            let mut found = units.iter().filter(|(_, counts)| counted(counts) > 0);
             let (first, counts) = found.next()?;
             let more = match found.count() {
                 0 => String::new(),
                 n => format!(" ({n} more units)"),
             };
-            Some(format!("{first}{more}: {}", why(&counts)))
+            Some(format!("{first}{more}: {}", why(counts)))
         };
         DOUBTS.into_iter().filter_map(doubt).collect()
     }
@@ -530,7 +530,7 @@ impl Run {
     /// The facts of the run, with its results.
     pub(super) fn summary(&mut self, (end, stopped): End) -> Summary {
         let silent = self.silent(end).into_iter().collect();
-        let doubts = [self.last_remarks(), self.doubts(), silent].concat();
+        let doubts = [self.last_remarks(), self.doubts(end), silent].concat();
         let results = {
             let mut recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
             let Recorder { evaluation, memory, .. } = &mut *recorder;

@@ -316,10 +316,10 @@ impl Files {
         run.recorder().trajectory.finish()?;
         self.sync(run, false)?;
         let wall_seconds = self.wall_seconds();
+        let units = run.units(end.0);
         let summary = run.summary(end);
         let [performance, facts] =
             [reports::to_json(&self.performance(run, wall_seconds)), reports::to_json(&summary)];
-        let units = run.units();
         let pictures =
             plot::draw(self.results.dir(), self.settings.plot).map_err(|e| e.to_string());
         let mut files: Vec<(&str, &[u8])> = Vec::new();

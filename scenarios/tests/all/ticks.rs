@@ -91,6 +91,25 @@ fn small_signals_of_blocks_are_told() {
     assert_eq!([sine("1e-9"), sine("1e-6"), sine("1.0")], [1, 1, 0]);
 }
 
+/// A state that was as large as the tolerance is told, however small it is in the end.
+#[test]
+fn small_signals_are_told_also_when_they_are_gone() {
+    let text = "stop = '100 s'\nsample = 'none'\nconnections = ['a.S -> b.S', 'b.I -> a.I']\n[parameters]\nN = 1e-6\n\
+                [unit.a]\nkind = 'equations'\nmethod = 'rk45'\ninputs = { I = 'N/1000' }\nstates = { S = 'N*0.999' }\n\
+                derivatives = { S = '-0.3*S*I/N' }\noutputs = { S = 'S' }\n\
+                [unit.b]\nkind = 'equations'\nmethod = 'rk45'\ninputs = { S = 'N*0.999' }\nstates = { I = 'N/1000' }\n\
+                derivatives = { I = '0.3*S*I/N - 0.1*I' }\noutputs = { I = 'I' }\n";
+    for method in ["rk45", "rodas", "taylor"] {
+        for stop in ["60 s", "80 s", "100 s"] {
+            let done = run(&text.replace("rk45", method).replace("100 s", stop), &[]);
+            let told =
+                done.summary.notes.iter().any(|note| note.starts_with("a: an output stayed below"))
+                    || done.summary.notes.iter().any(|note| note.starts_with("a (1 more units)"));
+            assert!(told, "{method} {stop}: {:?}", done.summary.notes);
+        }
+    }
+}
+
 /// A limited slope that meets its input between two ticks.
 #[test]
 fn limited_slopes_stay_within_their_input() {

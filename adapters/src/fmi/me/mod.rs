@@ -398,7 +398,7 @@ impl Atomic<Value> for ExchangeUnit {
         }
         Some(Box::new(self.pieces_taken()?))
     }
-    fn statistics(&self) -> Vec<(&'static str, u64)> {
+    fn statistics(&self, _: Duration) -> Vec<(&'static str, u64)> {
         let solver = self.data.solver.statistics();
         let mut counts = self.data.counts;
         counts.steps = solver.accepted;

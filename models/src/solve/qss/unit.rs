@@ -86,7 +86,7 @@ impl<Y: System, M: Method<P>, const P: usize> Atomic<Value> for SystemUnit<Y, M,
         known.then(|| Value::Real(self.engine.value(port.into(), t)))
     }
 
-    fn statistics(&self) -> Vec<(&'static str, u64)> {
+    fn statistics(&self, _: Duration) -> Vec<(&'static str, u64)> {
         let state = self.engine.state();
         vec![("steps", state.steps), ("evaluations", state.evaluations)]
     }
