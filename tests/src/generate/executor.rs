@@ -6,6 +6,7 @@ use super::{
     judges::{Case, EXECUTORS, Opinion, compare_executors, same_run},
     kinds::{Mistake, shrunk},
     network::{self, Network},
+    queues::Queues,
     random::Random,
     run::{End, Outcome, Runner},
     settings::Executor,
@@ -18,6 +19,7 @@ use super::{
 enum Piece {
     Network(Network),
     Tokens(Tokens),
+    Queues(Queues),
     Web(Web),
     Coupled(Coupled),
     Hybrid(Box<Case>),
@@ -112,6 +114,7 @@ impl Piece {
         match self {
             Self::Network(network) => network.text(),
             Self::Tokens(tokens) => tokens.text(),
+            Self::Queues(queues) => queues.text(),
             Self::Web(web) => web.text(),
             Self::Coupled(coupled) => coupled.text(coupled.step),
             Self::Hybrid(case) => case.text(),
@@ -122,6 +125,7 @@ impl Piece {
         match self {
             Self::Network(network) => network.smaller().into_iter().map(Self::Network).collect(),
             Self::Tokens(tokens) => tokens.smaller().into_iter().map(Self::Tokens).collect(),
+            Self::Queues(queues) => queues.smaller().into_iter().map(Self::Queues).collect(),
             Self::Web(web) => web.smaller().into_iter().map(Self::Web).collect(),
             Self::Coupled(coupled) => coupled.smaller().into_iter().map(Self::Coupled).collect(),
             Self::Hybrid(case) => {
@@ -174,10 +178,11 @@ fn under(text: &str, base: &Outcome, executor: Executor, runner: &Runner) -> Opt
 /// The models of a number: a hybrid one under each method that is asked for.
 fn pieces(options: &Options, number: u64) -> Vec<Piece> {
     let mut random = Random::new(options.seed, number, "executor");
-    match random.below(8) {
+    match random.below(9) {
         0 => vec![Piece::Network(network::network(&mut random))],
         1 => vec![Piece::Tokens(Tokens::new(&mut random))],
         2 | 3 => vec![Piece::Web(web::web(&mut random))],
+        8 => vec![Piece::Queues(Queues::new(&mut random))],
         4 => vec![Piece::Coupled(coupling::coupled(options.seed, number))],
         _ => {
             let case = campaign::case(options.seed, number);

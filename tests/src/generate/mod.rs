@@ -21,6 +21,7 @@ pub mod judges;
 pub mod kinds;
 pub mod named;
 pub mod network;
+mod queues;
 pub mod random;
 pub mod run;
 pub mod settings;
