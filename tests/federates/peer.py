@@ -17,6 +17,8 @@ The script has one line per thing to do, divided by semicolons or line ends:
   mail NAME TEXT           sends a message
   sleep SECONDS [JITTER]   wall time
   every PERIOD COUNT KEY FACTOR SLEEP   publishes FACTOR*time each period, COUNT times
+  echo PERIOD COUNT KEY SUB FACTOR SLEEP END   publishes FACTOR times the sum of all that it heard, each period, and
+                           sends every tenth one as a message, too
   until TIME               hears everything up to a time
   kill                     ends by SIGKILL
   die CODE                 ends in error
@@ -45,6 +47,7 @@ if any(line[0] == "whole" for line in lines):
 fed = h.helicsCreateCombinationFederate(name, info)
 TYPES = {"int": "int64", "vector": "double_vector"}
 pubs, subs, ends, boxes, types = {}, {}, {}, {}, {}
+sums = {}
 out = open(f"{name}.log", "w")
 
 
@@ -115,7 +118,10 @@ def get(key):
 def hear(granted):
     for key, sub in subs.items():
         if h.helicsInputIsUpdated(sub):
-            note(nanoseconds(granted), key, get(key))
+            value = get(key)
+            note(nanoseconds(granted), key, value)
+            if types[key] == "double":
+                sums[key] = sums.get(key, 0.0) + float(value)
     for end, handle in ends.items():
         while h.helicsEndpointHasMessage(handle):
             message = h.helicsEndpointGetMessage(handle)
@@ -176,6 +182,15 @@ for line in lines:
         for k in range(1, int(count) + 1):
             to(k * float(period))
             put(key_, repr(float(factor) * k))
+            time.sleep(float(sleep) * random.random())
+    elif what == "echo":
+        period, count, key_, sub, factor, sleep, end = words
+        for k in range(1, int(count) + 1):
+            to(k * float(period))
+            value = repr(float(factor) * sums.get(sub, 0.0))
+            put(key_, value)
+            if k % 10 == 0:
+                h.helicsEndpointSendBytes(ends[end], value.encode())
             time.sleep(float(sleep) * random.random())
     elif what == "kill":
         os.kill(os.getpid(), signal.SIGKILL)

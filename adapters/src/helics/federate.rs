@@ -467,6 +467,15 @@ impl Federation {
         let _ = self.owner.call(leave, &mut |_| given_up(begun));
     }
 
+    /// The federate that sends by a publication or an endpoint of this name, where it still answers.
+    pub fn sender(&mut self, name: &str) -> Option<String> {
+        let sends = |this: &mut Self, federate: &str| {
+            let mut of = |kind| this.names(federate, kind).unwrap_or_default();
+            of("publications").into_iter().chain(of("endpoints")).any(|own| own == name)
+        };
+        self.others.clone().into_iter().find(|federate| sends(self, federate))
+    }
+
     /// A question to the federation, answered in JSON.
     ///
     /// # Errors

@@ -100,6 +100,9 @@ enum Command {
         /// Output directory of the run, or its checkpoint file.
         #[arg(value_name = "DIR|FILE")]
         from: PathBuf,
+        #[cfg(feature = "mosaik")]
+        #[command(flatten)]
+        world: mosaik::WorldOptions,
         #[command(flatten)]
         ranks: ranks::RankOptions,
     },
@@ -208,7 +211,12 @@ fn commands() -> ExitCode {
         Command::List { kind } => catalogue::list(&console, kind.as_deref()),
         Command::Schema => catalogue::schema(&console),
         Command::New { name, force } => new::write(&console, &name, force),
-        Command::Resume { from, ranks } => run::resume(&console, &from, &ranks),
+        #[cfg(feature = "mosaik")]
+        Command::Resume { from, world, ranks } => {
+            run::resume(&console, &from, &ranks, &|plan| world.complete(plan))
+        }
+        #[cfg(not(feature = "mosaik"))]
+        Command::Resume { from, ranks } => run::resume(&console, &from, &ranks, &|_| Ok(())),
         Command::Reproduce(options) => reproduce::reproduce(&console, &options),
         #[cfg(feature = "federation")]
         Command::Federation(command) => federation::federation(&console, &command),

@@ -199,6 +199,10 @@ impl RunOptions {
             executor: Executor { method: self.executor, workers: self.workers },
             checkpoint_every: self.checkpoint_every,
             ties: self.ties,
+            #[cfg(feature = "federation")]
+            replay: self.replay.clone(),
+            #[cfg(not(feature = "federation"))]
+            replay: None,
             trajectory: self.trajectory,
             plot: self.plot,
         })

@@ -62,7 +62,8 @@ pub(super) fn begin(
     let began = Instant::now();
     let (company, pulse) = company.unzip();
     let mut settings = options.settings()?;
-    let mut plan = planned(options, &settings)?;
+    let mut plan = plan_of(&settings)?;
+    refuse_with_peers(options, &plan)?;
     if let Some(company) = &company {
         let workers = Some(company.ranks.ranks());
         settings.executor = Executor { method: Method::Conservative, workers };
@@ -94,8 +95,13 @@ pub(super) fn begin(
     go(console, session.over(company).since(began), &pulse)
 }
 
-/// `superdense resume DIR|FILE`.
-pub(super) fn resume(console: &Console, from: &Path, ranks: &RankOptions) -> Done {
+/// `superdense resume DIR|FILE`, of a plan that `complete` completes.
+pub(super) fn resume(
+    console: &Console,
+    from: &Path,
+    ranks: &RankOptions,
+    complete: &dyn Fn(&mut Plan) -> Done,
+) -> Done {
     let is_dir = from.is_dir();
     let (file, dir) = match from.parent() {
         _ if is_dir => (from.join(CHECKPOINT), Some(from)),
@@ -107,7 +113,8 @@ pub(super) fn resume(console: &Console, from: &Path, ranks: &RankOptions) -> Don
     if let Some(dir) = dir.filter(|d| d.join(VERIFYING).is_file()) {
         return verify::resume(console, dir);
     }
-    if let Some(dir) = dir.filter(|d| d.join(SUMMARY).is_file() && (is_dir || !file.is_file())) {
+    let ended = |d: &&Path| matches!(Ending::of(d), Ending::Order);
+    if let Some(dir) = dir.filter(|d| ended(d) && (is_dir || !file.is_file())) {
         let text = format!("the run in {} has ended; there is nothing to resume\n", dir.display());
         console.say(&text, || json!({ "command": "resume", "status": "done", "out": dir }));
         return Ok(());
@@ -122,7 +129,7 @@ pub(super) fn resume(console: &Console, from: &Path, ranks: &RankOptions) -> Don
     // A directory may have been moved; a checkpoint may have been copied out of it.
     let beside = dir.filter(|d| is_dir || d.join("samples.csv").is_file());
     if ranks.hosts.is_none() {
-        return go_on(console, (&file, beside), None);
+        return go_on(console, (&file, beside), None, complete);
     }
     let read = || {
         let checkpoint = Checkpoint::read(&file).map_err(Stop::before)?;
@@ -131,8 +138,36 @@ pub(super) fn resume(console: &Console, from: &Path, ranks: &RankOptions) -> Don
         ranks.divide(&mut plan);
         Ok((plan, settings, Some(checkpoint)))
     };
-    let first = |company, pulse| go_on(console, (&file, beside), Some((company, pulse, ranks)));
+    let first =
+        |company, pulse| go_on(console, (&file, beside), Some((company, pulse, ranks)), complete);
     ranks::run(console, &Task { ranks, read: &read, first: &first })
+}
+
+/// The way in which the run in a folder has ended.
+enum Ending {
+    /// Not yet, as far as its files tell.
+    None,
+    /// By a fault of another program, without which it could not go on.
+    Fault,
+    /// In order.
+    Order,
+}
+
+impl Ending {
+    fn of(dir: &Path) -> Self {
+        let Ok(text) = std::fs::read_to_string(dir.join(SUMMARY)) else { return Self::None };
+        let summary: Json = serde_json::from_str(&text).unwrap_or_default();
+        if summary["ended"] == "fault" { Self::Fault } else { Self::Order }
+    }
+}
+
+/// How to go on after a failure of other programs, where there is a checkpoint from before.
+fn can_go_on(out: &Path, failure: &Failure) -> Option<String> {
+    let others =
+        matches!(Ending::of(out), Ending::Fault) || matches!(failure, Failure::Mismatch(_));
+    let told =
+        || format!("go on from its last checkpoint with: superdense resume {}", out.display());
+    (others && out.join(CHECKPOINT).is_file()).then(told)
 }
 
 /// Goes on from a checkpoint, in a folder of results or in that which it names, perhaps as the first of some ranks.
@@ -140,6 +175,7 @@ fn go_on(
     console: &Console,
     (file, beside): (&Path, Option<&Path>),
     company: Option<(Company, Pulse, &RankOptions)>,
+    complete: &dyn Fn(&mut Plan) -> Done,
 ) -> Done {
     let began = Instant::now();
     let checkpoint = Checkpoint::read(file).map_err(Stop::before)?;
@@ -147,6 +183,7 @@ fn go_on(
     let _held = out.is_dir().then(|| directory::hold(&out)).transpose()?;
     let mut settings = Settings { out, ..checkpoint.settings.clone() };
     let mut plan = plan_of(&settings)?;
+    complete(&mut plan)?;
     let mut pulse = None;
     let company = company.map(|(company, of_ranks, ranks)| {
         let workers = Some(company.ranks.ranks());
@@ -162,34 +199,31 @@ fn go_on(
     go(console, session.over(company).since(began), &pulse)
 }
 
-/// The plan, with the record that takes the place of its federation.
-#[cfg(feature = "federation")]
-fn planned(options: &RunOptions, settings: &Settings) -> Result<Plan, Stop> {
-    let mut plan = plan_of(settings)?;
-    if let Some(dir) = &options.replay {
-        super::federation::replay(&mut plan, dir)?;
-    }
+/// Refuses options that are not for runs in federations.
+fn refuse_with_peers(options: &RunOptions, plan: &Plan) -> Done {
     let unfit = [
         ("--verify", options.verify),
         ("--tighten", options.tighten.is_some()),
         ("--ties", options.ties.is_some()),
-        ("--checkpoint-every", options.checkpoint_every.is_some()),
         ("--real-time", options.real_time.is_some()),
     ];
-    if let Some((name, _)) = unfit.iter().find(|u| u.1 && plan.has_peers()) {
-        let why = "a run in a federation is made once, and its peers do not go back; leave it out";
-        return Err(Stop::usage(format!("{name}: {why}")));
+    match unfit.iter().find(|u| u.1 && plan.has_peers()) {
+        Some((name, _)) => Err(Stop::usage(format!(
+            "{name}: a run in a federation is made once, and its peers do not go back; leave it out"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The plan, with the record that takes the place of its federation.
+pub(super) fn plan_of(settings: &Settings) -> Result<Plan, Stop> {
+    #[cfg_attr(not(feature = "federation"), expect(unused_mut, reason = "of federations"))]
+    let mut plan = load(&settings.file, &settings.sets, &settings.overrides)?;
+    #[cfg(feature = "federation")]
+    if let Some(dir) = &settings.replay {
+        super::federation::replay(&mut plan, dir)?;
     }
     Ok(plan)
-}
-
-#[cfg(not(feature = "federation"))]
-fn planned(_: &RunOptions, settings: &Settings) -> Result<Plan, Stop> {
-    plan_of(settings)
-}
-
-pub(super) fn plan_of(settings: &Settings) -> Result<Plan, Stop> {
-    Ok(load(&settings.file, &settings.sets, &settings.overrides)?)
 }
 
 /// Runs to the end, with a progress bar.
@@ -212,6 +246,7 @@ pub(super) fn go(console: &Console, mut session: Session, pulse: &Pulse) -> Done
             // Earlier notes of units may tell the cause.
             let mut notes = session.notes();
             notes.extend(loops(session.settings(), &failure));
+            notes.extend(can_go_on(&out, &failure));
             Err(Stop::Failed { failure: failure.into(), results: Some(results), notes })
         }
         Ok(Outcome::Interrupted { at, checkpoint }) => {

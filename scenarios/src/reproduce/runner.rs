@@ -98,6 +98,7 @@ impl<'a> Runner<'a> {
             real_time: None,
             checkpoint_every: None,
             ties: None,
+            replay: None,
             trajectory: Format::None,
             plot: Pictures::None,
         };

@@ -13,7 +13,7 @@ use superdense_kernel::{
 /// Bytes before the body: a mark, the number of the run, the version, a checksum of the body.
 const HEAD: usize = 8 + 16 + 4 + 8;
 /// Format version of this file; the kernel's part has its own.
-pub const VERSION: u32 = 21;
+pub const VERSION: u32 = 22;
 
 /// Everything a run needs to go on.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -26,6 +26,8 @@ pub struct Checkpoint {
     pub identity: Identity,
     /// Tick of the latest sample; -1 before the first.
     pub sampled: i64,
+    /// Where the run stands in its federation, if it takes part in one.
+    pub federation: Option<Vec<u8>>,
     /// The memory of the recorder.
     pub memory: Memory,
     /// The files of the run.

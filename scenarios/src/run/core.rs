@@ -1,6 +1,6 @@
 //! A run without its files: the simulation, what observes it, and how far it is.
 #[cfg(feature = "federation")]
-use super::federation::Federation;
+use super::federation::{Federation, RECORDS};
 use super::{
     Failure,
     checkpoint::Identity,
@@ -218,7 +218,7 @@ impl Run {
     pub(super) fn federate(
         &mut self,
         folder: Option<&Path>,
-        records: [Table; 2],
+        records: [Table; RECORDS.len()],
     ) -> Result<(), Failure> {
         self.federation = Federation::new(&self.plan, &mut self.sim, folder, &self.pulse, records)?;
         Ok(())

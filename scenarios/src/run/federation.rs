@@ -5,13 +5,19 @@
 //! asked for. Whoever grants, a federation of HELICS ([`helics`]), a world of mosaik ([`mosaik`]) or the record of
 //! another run ([`replay`]), the run is the same. A time may be granted again: what comes then is heard in the next
 //! micro-step.
+//!
+//! **Going on.** A checkpoint has where the run stood ([`standing`]), but nothing of its peers, which have no way to save
+//! themselves. A run that is resumed starts them anew, and they catch up ([`catching_up`]).
+mod catching_up;
 mod convert;
 #[cfg(feature = "helics")]
 mod helics;
+mod lines;
 #[cfg(feature = "mosaik")]
 mod mosaik;
 mod outward;
 mod replay;
+mod standing;
 
 pub use replay::{Difference, difference};
 
@@ -21,6 +27,7 @@ use crate::{
     output::{csv, table::Table},
     plan::federate::{Engine, Federate, Heard},
 };
+use catching_up::Past;
 use outward::Outward;
 use std::{collections::BTreeSet, path::Path};
 use superdense_adapters::federation::{
@@ -39,8 +46,14 @@ use superdense_models::signal::value::{Flag, Segment, Value};
 pub const INBOUND: &str = "federation/inbound.csv";
 /// The record of what went out.
 pub const OUTBOUND: &str = "federation/outbound.csv";
-/// Header of both.
-pub(super) const HEADER: &str = record::HEADER;
+/// The record of grants.
+pub const GRANTS: &str = "federation/grants.csv";
+/// All records, with their headers.
+pub(super) const RECORDS: [(&str, &str); 3] = [
+    (INBOUND, record::HEADER),
+    (OUTBOUND, record::HEADER),
+    (GRANTS, "now,told,asked,granted,heard"),
+];
 
 /// Why nothing was granted.
 enum Broken {
@@ -64,6 +77,8 @@ trait Outside {
     fn leave(&mut self, sent: Vec<Departure>, now: i64) -> Result<(), Broken>;
     /// Leaves after an error.
     fn fail(&mut self, why: &str);
+    /// The name of the peer that sends by a publication or an endpoint, where that is known.
+    fn sender(&mut self, source: &str) -> Option<String>;
     /// Remarks.
     fn notes(&self) -> Vec<String>;
 }
@@ -75,7 +90,7 @@ pub(super) struct Federation {
     outward: Outward,
     /// The last value of each signal that is heard.
     held: Vec<Option<f64>>,
-    records: [Table; 2],
+    records: [Table; RECORDS.len()],
     /// The resolution of the run.
     resolution: Resolution,
     /// The last tick of the run.
@@ -84,6 +99,12 @@ pub(super) struct Federation {
     granted: Option<i64>,
     /// The tick through which the run has come.
     pub reached: i64,
+    /// All that is on its way to the peers, which is in the record already: the numbers of outputs and endpoints.
+    on_the_way: Option<String>,
+    /// Its values in a run that is resumed, once the peers have caught up.
+    waiting: Vec<Departure>,
+    /// The past of a run that is resumed, until its peers have caught up.
+    past: Option<Past>,
     over: bool,
 }
 
@@ -97,7 +118,7 @@ impl Federation {
         sim: &mut Simulation<Value>,
         folder: Option<&Path>,
         pulse: &Pulse,
-        records: [Table; 2],
+        records: [Table; RECORDS.len()],
     ) -> Result<Option<Self>, Failure> {
         let facts = plan.federate.clone().filter(|f| f.engine.has_peers());
         let Some(facts) = facts else { return Ok(None) };
@@ -117,6 +138,9 @@ impl Federation {
             stop: plan.stop,
             granted: None,
             reached: -1,
+            on_the_way: None,
+            waiting: Vec::new(),
+            past: None,
             over: false,
         }))
     }
@@ -126,13 +150,17 @@ impl Federation {
     /// # Errors
     /// A federation that failed, a value that does not fit; nothing when the run is interrupted.
     pub(super) fn bound(&mut self, sim: &mut Simulation<Value>) -> Result<Option<i64>, Failure> {
+        if !self.catch_up()? {
+            return Ok(None);
+        }
         let now = match self.granted {
             None => {
                 let arrivals = match self.outside.begin() {
                     Ok(arrivals) => arrivals,
                     Err(why) => return self.failed(why, 0),
                 };
-                self.hear(sim, 0, arrivals)?;
+                let heard = self.hear(sim, 0, arrivals)?;
+                self.note_grant([0, 0], None, heard);
                 self.granted = Some(0);
                 return Ok(Some(0));
             }
@@ -142,12 +170,16 @@ impl Federation {
         if self.reached < limit {
             return Ok(Some(limit));
         }
-        let sent = self.tell(now)?;
+        let sent = match self.on_the_way {
+            Some(_) => std::mem::take(&mut self.waiting),
+            None => self.tell(now)?,
+        };
         let next = sim.earliest().map_or(self.stop, |e| e.0).min(self.stop);
         let next = self.up(next).max(now + 1);
         match self.outside.exchange(sent, now, next) {
             Ok((granted, arrivals)) => {
-                self.hear(sim, granted, arrivals)?;
+                let heard = self.hear(sim, granted, arrivals)?;
+                self.note_grant([now, granted], Some(next), heard);
                 self.granted = Some(granted);
                 let limit = self.tick(granted).min(self.stop);
                 // At a time that is granted again the run goes through its tick once more.
@@ -158,8 +190,8 @@ impl Federation {
         }
     }
 
-    /// Goes on at a granted time where that may be granted again, and tells whether it was: only then all of it is
-    /// known.
+    /// Goes on at a granted time where that may be granted again, and tells whether it was, or may be, as the run is
+    /// interrupted: else all of it is known.
     ///
     /// # Errors
     /// As [`bound`](Self::bound).
@@ -167,8 +199,8 @@ impl Federation {
         let repeats = self.facts.engine.repeats() && self.facts.replay.is_none();
         let now = self.granted.filter(|now| repeats && self.reached == self.tick(*now));
         let Some(now) = now else { return Ok(false) };
-        self.bound(sim)?;
-        Ok(self.granted == Some(now) && !self.over)
+        let interrupted = self.bound(sim)?.is_none();
+        Ok(interrupted || self.granted == Some(now) && !self.over)
     }
 
     /// The tick of a whole time.
@@ -198,22 +230,20 @@ impl Federation {
         }
     }
 
-    /// Injects what came, as one bag at its time.
+    /// Injects what came, as one bag at its time, and tells how much it was.
     fn hear(
         &mut self,
         sim: &mut Simulation<Value>,
         now: i64,
         arrivals: Vec<Arrival>,
-    ) -> Result<(), Failure> {
-        let at = self.tick(now);
+    ) -> Result<usize, Failure> {
+        let (at, mut count) = (self.tick(now), 0);
         let mut came: Vec<(u16, Value)> = Vec::new();
         for arrival in arrivals {
-            let heard = match arrival.place {
-                Place::Input(k) => self.facts.inputs.get(k),
-                Place::Endpoint(k) => self.facts.endpoints.get(k).and_then(|e| e.0.as_ref()),
-            };
-            let Some(heard) = heard.cloned() else { continue };
-            self.note(0, now, (at, 0), (&heard.path, &arrival.source), &arrival.data);
+            let Some(heard) = self.heard(&arrival).cloned() else { continue };
+            let line = self.line_of(&arrival, &heard, now);
+            self.note(0, &line);
+            count += 1;
             let values = convert::inwards(&arrival.data, &heard.types);
             let values = values.map_err(|why| self.misfit(&heard, &arrival, &why))?;
             came.extend(heard.ports.iter().copied().zip(values));
@@ -230,7 +260,7 @@ impl Federation {
             }
         }
         if at > self.stop {
-            return Ok(());
+            return Ok(count);
         }
         for (port, value) in came {
             let value = match (self.held[usize::from(port)], &value) {
@@ -246,7 +276,27 @@ impl Federation {
             };
             sim.inject("", InPort::<Value>::new(port), at, value)?;
         }
-        Ok(())
+        Ok(count)
+    }
+
+    /// Where an arrival leads.
+    fn heard(&self, arrival: &Arrival) -> Option<&Heard> {
+        match arrival.place {
+            Place::Input(k) => self.facts.inputs.get(k),
+            Place::Endpoint(k) => self.facts.endpoints.get(k).and_then(|e| e.0.as_ref()),
+        }
+    }
+
+    /// The record of an arrival at a granted time.
+    fn line_of(&self, arrival: &Arrival, heard: &Heard, now: i64) -> Line {
+        let at = self.tick(now);
+        Line {
+            nanoseconds: nanoseconds(at, self.resolution),
+            tag: (at, 0),
+            port: heard.path.clone(),
+            source: arrival.source.clone(),
+            data: arrival.data.clone(),
+        }
     }
 
     fn misfit(&self, heard: &Heard, arrival: &Arrival, why: &str) -> Failure {
@@ -258,10 +308,9 @@ impl Federation {
     /// All that goes out at a granted time, with its record.
     fn tell(&mut self, now: i64) -> Result<Vec<Departure>, Failure> {
         let told = self.outward.take(now).map_err(Failure::Federation)?;
-        let mut sent = Vec::with_capacity(told.len());
+        let (mut sent, mut numbers) = (Vec::with_capacity(told.len()), Vec::new());
         for out in told {
-            let source = self.facts.name.clone();
-            let (path, data) = match &out.departure {
+            let (port, data) = match &out.departure {
                 Departure::Value(k, data) => (self.facts.outputs[*k].path.clone(), data.clone()),
                 Departure::Message(k, bytes) => {
                     let told = self.facts.endpoints[*k].1.as_ref();
@@ -269,31 +318,29 @@ impl Federation {
                     (path, Data::Raw(bytes.clone()))
                 }
             };
-            self.note(1, now, (out.tag.ticks, out.tag.micro), (&path, &source), &data);
+            let nanoseconds = nanoseconds(self.tick(now), self.resolution);
+            let (tag, source) = ((out.tag.ticks, out.tag.micro), self.facts.name.clone());
+            self.note(1, &Line { nanoseconds, tag, port, source, data });
+            numbers.push(catching_up::number(&out.departure));
             sent.push(out.departure);
         }
+        self.on_the_way = Some(numbers.join(" "));
         // The record comes first: it has all that was told, whatever happens to us after it.
         self.flush()?;
         Ok(sent)
     }
 
-    fn note(
-        &mut self,
-        record: usize,
-        now: i64,
-        tag: (i64, u32),
-        (port, source): (&str, &str),
-        data: &Data,
-    ) {
-        let (port, source, data) = (port.to_owned(), source.to_owned(), data.clone());
-        let nanoseconds = nanoseconds(self.tick(now), self.resolution);
-        let line = Line { nanoseconds, tag, port, source, data };
-        self.records[record].line(|text| {
-            for (k, field) in line.fields().iter().enumerate() {
-                text.push_str(if k > 0 { "," } else { "" });
-                text.push_str(&csv::field(field));
-            }
-        });
+    fn note(&mut self, record: usize, line: &Line) {
+        self.records[record].line(|text| text.push_str(&written(line)));
+    }
+
+    /// Notes a grant: when it was asked for and what it is, in whole times; which time was asked for, if any was; and how
+    /// much came.
+    fn note_grant(&mut self, [now, granted]: [i64; 2], asked: Option<i64>, heard: usize) {
+        let told = self.on_the_way.take().unwrap_or_default();
+        let asked = asked.map_or(String::new(), |asked| asked.to_string());
+        let line = format!("{now},{told},{asked},{granted},{heard}");
+        self.records[2].line(|text| text.push_str(&line));
     }
 
     /// Hands the records to the system.
@@ -305,7 +352,7 @@ impl Federation {
     }
 
     /// The records.
-    pub(super) fn records(&mut self) -> &mut [Table; 2] {
+    pub(super) fn records(&mut self) -> &mut [Table; RECORDS.len()] {
         &mut self.records
     }
 
@@ -369,6 +416,13 @@ fn outside(
             return Err(Failure::Mismatch("nobody grants times to an FMU".to_owned()));
         }
     })
+}
+
+/// A line as it stands in a record.
+fn written(line: &Line) -> String {
+    let fields = line.fields();
+    let fields: Vec<_> = fields.iter().map(|field| csv::field(field)).collect();
+    fields.join(",")
 }
 
 /// Nanoseconds of a tick, as records tell times.

@@ -85,7 +85,7 @@ pub fn run(
     let how = (executor, None, pulse.clone());
     let mut run = Run::new(plan, built, (events, samples, trajectory), None, how);
     #[cfg(feature = "federation")]
-    run.federate(None, [Table::in_memory(None), Table::in_memory(None)])?;
+    run.federate(None, std::array::from_fn(|_| Table::in_memory(None)))?;
     let Some(end) = run.simulate(&mut |_| Ok(()))? else { return Ok(None) };
     let summary = run.summary(end);
     let samples = run.samples.text();

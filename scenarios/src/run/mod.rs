@@ -64,6 +64,8 @@ pub struct Settings {
     pub checkpoint_every: Option<f64>,
     /// Seed of a second run with permuted bags.
     pub ties: Option<u64>,
+    /// The output directory of another run, whose record takes the place of the federation.
+    pub replay: Option<PathBuf>,
     /// How the trajectory is written.
     pub trajectory: Format,
     /// The figure that is drawn at the end.
@@ -74,7 +76,12 @@ impl Settings {
     /// The settings with absolute paths, for programs that are started elsewhere, too.
     pub fn absolute(&self) -> Self {
         let absolute = |p: &Path| std::path::absolute(p).unwrap_or_else(|_| p.to_owned());
-        Self { file: absolute(&self.file), out: absolute(&self.out), ..self.clone() }
+        Self {
+            file: absolute(&self.file),
+            out: absolute(&self.out),
+            replay: self.replay.as_deref().map(absolute),
+            ..self.clone()
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! One run with its files, from start or checkpoint to end, interruption or failure.
 #[cfg(feature = "federation")]
-use super::federation::{HEADER, INBOUND, OUTBOUND};
+use super::federation::RECORDS;
 use super::{
     Failure, LISTED, Outcome, Report, Settings,
     checkpoint::{Checkpoint, Identity},
@@ -79,7 +79,7 @@ impl Session {
         let how = (files.settings.executor, files.settings.real_time.clone(), pulse);
         let mut this = Self { run: Run::new(plan, built, tables, None, how), files };
         #[cfg(feature = "federation")]
-        this.federate()?;
+        this.federate(None)?;
         if this.files.settings.checkpoint_every.is_some() {
             this.files.checkpoint(&mut this.run)?;
         }
@@ -97,14 +97,14 @@ impl Session {
         settings: Settings,
         pulse: Pulse,
     ) -> Result<Self, Failure> {
-        #[cfg(feature = "federation")]
-        if plan.has_peers() {
-            let why = "a run in a federation does not go on from a checkpoint, as its peers cannot; start it again";
-            return Err(Failure::Mismatch(why.into()));
-        }
         let mut built = build(&mut plan, settings.event_list)?;
         if let Some(why) = built.identity.difference(&checkpoint.identity) {
             return Err(Failure::Mismatch(why));
+        }
+        if plan.has_peers() != checkpoint.federation.is_some() {
+            let why = "the scenario is not the one of the checkpoint: one of them takes part in a federation, and the other does \
+                       not; restore [federate] as it was, or start a new run";
+            return Err(Failure::Mismatch(why.to_owned()));
         }
         built.resume(&checkpoint.kernel, &plan)?;
         let results = Results::open(&settings.out)?;
@@ -120,19 +120,33 @@ impl Session {
         run.sampled = checkpoint.sampled;
         files.earlier_seconds = checkpoint.wall_seconds;
         files.earlier_transitions = run.transitions();
-        Ok(Self { run, files })
+        #[cfg_attr(not(feature = "federation"), expect(unused_mut, reason = "of federations"))]
+        let mut this = Self { run, files };
+        #[cfg(feature = "federation")]
+        this.federate(checkpoint.federation.as_deref())?;
+        Ok(this)
     }
 
-    /// Makes the run a federate, with its records, if the plan says so.
+    /// Makes the run a federate, with its records, if the plan says so; one that goes on from a checkpoint stands where
+    /// that says.
     #[cfg(feature = "federation")]
-    fn federate(&mut self) -> Result<(), Failure> {
+    fn federate(&mut self, standing: Option<&[u8]>) -> Result<(), Failure> {
         if !self.run.plan.has_peers() {
             return Ok(());
         }
         let results = &self.files.results;
-        let [inbound, outbound] = [INBOUND, OUTBOUND].map(|name| (name, HEADER));
-        let records = results.tables([inbound, outbound])?;
-        self.run.federate(Some(results.dir()), records)
+        let records = match standing {
+            None => results.tables(RECORDS)?,
+            Some(_) => {
+                let [inbound, outbound, grants] = RECORDS.map(|(name, _)| results.reopen(name));
+                [inbound?, outbound?, grants?]
+            }
+        };
+        self.run.federate(Some(results.dir()), records)?;
+        match (&mut self.run.federation, standing) {
+            (Some(federation), Some(standing)) => federation.go_on(standing, results.dir()),
+            _ => Ok(()),
+        }
     }
 
     /// Changes the speed of a run that follows the wall clock, also while it goes on.
@@ -258,14 +272,10 @@ impl Files {
 
     /// The checkpoint of an interrupted run, or why there is none.
     fn interrupted(&mut self, run: &mut Run) -> Result<PathBuf, String> {
-        #[cfg(feature = "federation")]
-        if run.federation.is_some() {
-            return Err("a run in a federation does not go on from one".into());
-        }
         self.checkpoint(run).map_err(|e| e.to_string())
     }
 
-    /// The facts of a run in which its federation or a simulator of mosaik failed, which no checkpoint goes on from.
+    /// The facts of a run in which its federation or a simulator of mosaik failed. A checkpoint from before goes on.
     fn fault(&mut self, run: &mut Run) -> Result<(), Failure> {
         // Samples go as far, also where nothing has happened since the last cycle.
         let end = run.sim.clock();
@@ -295,11 +305,16 @@ impl Files {
     /// Writes the checkpoint: first the tables, then the file that tells their lengths and checksums.
     fn checkpoint(&mut self, run: &mut Run) -> Result<PathBuf, Failure> {
         let trajectory = self.sync(run, true)?;
+        #[cfg(feature = "federation")]
+        let federation = run.federation.as_mut().map(|f| f.standing()).transpose()?;
+        #[cfg(not(feature = "federation"))]
+        let federation = None;
         let checkpoint = Checkpoint {
             run: self.results.run(),
             settings: self.settings.absolute(),
             identity: self.identity.clone(),
             sampled: run.sampled,
+            federation,
             memory: run.recorder().remember(),
             files: self.results.files(),
             trajectory,

@@ -62,6 +62,7 @@ pub(super) fn rerun(console: &Console, options: &RerunOptions) -> Done {
         real_time: None,
         checkpoint_every: None,
         ties: None,
+        replay: None,
         trajectory: Format::default(),
         plot: Pictures::default(),
     };

@@ -113,6 +113,10 @@ impl Outside for Live {
         }
     }
 
+    fn sender(&mut self, source: &str) -> Option<String> {
+        self.joined.as_mut()?.sender(source)
+    }
+
     fn notes(&self) -> Vec<String> {
         self.joined.as_ref().map(|j| j.notes().to_vec()).unwrap_or_default()
     }

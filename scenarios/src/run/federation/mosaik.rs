@@ -30,7 +30,7 @@ impl World {
     ) -> Result<Self, String> {
         let address = address.ok_or(
             "this scenario is a simulator of mosaik, and no world is known: start it by `superdense mosaik FILE.toml \
-             HOST:PORT`, or feed it with the record of another run by --replay DIR",
+             HOST:PORT`, go on with it by `superdense resume DIR HOST:PORT`, or feed it with the record of another run by --replay DIR",
         )?;
         let (offer, address, pulse) = (offer.clone(), address.clone(), pulse.clone());
         Ok(Self { offer, address, pulse, joined: None, stop, over: false, notes: Vec::new() })
@@ -117,6 +117,11 @@ impl Outside for World {
         if let Some(mut joined) = self.joined.take() {
             joined.fail(why);
         }
+    }
+
+    fn sender(&mut self, _: &str) -> Option<String> {
+        // Sources have the names of simulators already.
+        None
     }
 
     fn notes(&self) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! Outputs of the model between two grants, as values and messages.
 use super::{Failure, at, convert};
 use crate::plan::federate::{Federate, Told};
+use serde::{Deserialize, Serialize};
 use superdense_adapters::federation::{Departure, data::Type};
 use superdense_kernel::{
     Simulation,
@@ -22,12 +23,24 @@ enum Goes {
     Messages(usize),
 }
 
+/// Something that left a port: its tag, the place of the port among those of the line, the value.
+type Left = (Tag, usize, Value);
+
 /// Ports of one value, with what they sent last.
 struct Line {
     told: Told,
     goes: Goes,
     outlet: Outlet<Value, Value>,
+    kept: Kept,
+}
+
+/// Everything of a line that goes on in a resumed run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Kept {
+    /// The last value of each port.
     last: Vec<Option<Value>>,
+    /// All that left and was not taken yet.
+    left: Vec<Left>,
 }
 
 /// All ports from which something goes out.
@@ -58,11 +71,35 @@ impl Outward {
         for (told, goes) in values.chain(messages) {
             let ports: Vec<_> = told.ports.iter().map(|&p| OutPort::<Value>::new(p)).collect();
             let outlet = sim.listen_to_all("", &ports)?;
-            let last = vec![None; told.ports.len()];
-            lines.push(Line { told, goes, outlet, last });
+            let kept = Kept { last: vec![None; told.ports.len()], left: Vec::new() };
+            lines.push(Line { told, goes, outlet, kept });
         }
         let (grain, engine, up) = (facts.grain, facts.engine.label(), facts.up);
         Ok(Self { lines, resolution, grain, engine, up })
+    }
+
+    /// Everything that a resumed run needs.
+    pub(super) fn keep(&mut self) -> Vec<Kept> {
+        let keep = |line: &mut Line| {
+            line.kept.left.extend(line.outlet.take_by_port());
+            line.kept.clone()
+        };
+        self.lines.iter_mut().map(keep).collect()
+    }
+
+    /// Goes on with what was kept; tells whether it is of these ports.
+    pub(super) fn restore(&mut self, kept: Vec<Kept>) -> bool {
+        let fits = |(line, kept): (&Line, &Kept)| {
+            let ports = line.kept.last.len();
+            kept.last.len() == ports && kept.left.iter().all(|left| left.1 < ports)
+        };
+        if kept.len() != self.lines.len() || !self.lines.iter().zip(&kept).all(fits) {
+            return false;
+        }
+        for (line, kept) in self.lines.iter_mut().zip(kept) {
+            line.kept = kept;
+        }
+        true
     }
 
     /// All that left since the last call, for publication at a whole time.
@@ -75,7 +112,8 @@ impl Outward {
         let engine = self.engine;
         let mut all = Vec::new();
         for line in &mut self.lines {
-            let mut heard = line.outlet.take_by_port();
+            let mut heard = std::mem::take(&mut line.kept.left);
+            heard.extend(line.outlet.take_by_port());
             heard.sort_by_key(|h| (h.0, h.1));
             if let Some((tag, ..)) = heard.iter().find(|h| h.0.ticks != exact && !up) {
                 let place = at(resolution, &line.told.path, *tag);
@@ -93,7 +131,7 @@ impl Outward {
 impl Line {
     fn taken(
         &mut self,
-        heard: Vec<(Tag, usize, Value)>,
+        heard: Vec<Left>,
         (engine, resolution): (&str, Resolution),
         all: &mut Vec<Out>,
     ) -> Result<(), String> {
@@ -110,7 +148,7 @@ impl Line {
             Goes::Value(_, ty) => ty,
         };
         let Some(&(tag, ..)) = heard.last() else { return Ok(()) };
-        let mut seen = vec![false; self.last.len()];
+        let mut seen = vec![false; self.kept.last.len()];
         for (tag, k, value) in heard {
             if seen[k] && !self.told.signal {
                 return Err(format!(
@@ -120,7 +158,7 @@ impl Line {
                 ));
             }
             seen[k] = true;
-            self.last[k] = Some(match value {
+            self.kept.last[k] = Some(match value {
                 Value::Segment(s)
                     if s.order() > 0 && s.coefficients()[1..].iter().any(|c| *c != 0.0) =>
                 {
@@ -134,9 +172,9 @@ impl Line {
                 other => other,
             });
         }
-        let values: Option<Vec<Value>> = self.last.iter().cloned().collect();
+        let values: Option<Vec<Value>> = self.kept.last.iter().cloned().collect();
         let Some(values) = values else {
-            let missing = self.last.iter().position(Option::is_none).unwrap_or(0) + 1;
+            let missing = self.kept.last.iter().position(Option::is_none).unwrap_or(0) + 1;
             return Err(format!(
                 "{}: number {missing} of its ports has sent nothing yet: let all of them begin with a value",
                 place(tag)

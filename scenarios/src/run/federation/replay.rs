@@ -1,15 +1,10 @@
 //! Records: a run that is fed from one, and the first difference of two.
-use super::{Broken, INBOUND, OUTBOUND, Outside};
+use super::{Broken, INBOUND, OUTBOUND, Outside, lines::Lines};
 use crate::{
     output::{csv, directory::SUMMARY},
     plan::federate::Federate,
 };
-use std::{
-    collections::VecDeque,
-    fs::File,
-    io::{BufRead, BufReader},
-    path::Path,
-};
+use std::{collections::VecDeque, path::Path};
 use superdense_adapters::federation::{Arrival, Departure, Place, record::Line};
 use superdense_kernel::time::Resolution;
 
@@ -37,11 +32,10 @@ impl Replay {
         facts: &Federate,
         resolution: Resolution,
     ) -> Result<Self, String> {
-        let file = &dir.join(INBOUND);
-        let lines = lines(file)?;
+        let mut lines = Lines::open(&dir.join(INBOUND))?;
         let mut all = VecDeque::new();
-        for (number, line) in (1..).zip(lines).skip(1) {
-            let place = || format!("line {number} of {}", file.display());
+        while let Some(line) = lines.next()? {
+            let place = || lines.place();
             let line = Line::read(&csv::split(&line)).ok_or_else(|| {
                 format!("{} is no line of a record; it was changed: restore it", place())
             })?;
@@ -98,7 +92,7 @@ impl End {
         };
         let Ok(text) = std::fs::read_to_string(dir.join(SUMMARY)) else {
             // A run that was broken off: what came and what went was at granted times.
-            let sent = lines(&dir.join(OUTBOUND))?.pop();
+            let sent = Lines::open(&dir.join(OUTBOUND))?.rest()?.pop();
             let sent = sent.and_then(|line| Line::read(&csv::split(&line)));
             let sent = sent.map_or(0, |line| whole(line.nanoseconds, facts, resolution));
             let time = last.max(sent);
@@ -158,31 +152,13 @@ impl Outside for Replay {
 
     fn fail(&mut self, _: &str) {}
 
+    fn sender(&mut self, _: &str) -> Option<String> {
+        None
+    }
+
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
-}
-
-fn lines(file: &Path) -> Result<Vec<String>, String> {
-    let help = "name the output directory of a run of a federate";
-    let why = |e: std::io::Error| format!("{} cannot be read: {e}; {help}", file.display());
-    let open = File::open(file).map_err(why)?;
-    // A field in quotes may go over several lines.
-    let mut all: Vec<String> = Vec::new();
-    let mut open_field = false;
-    for line in BufReader::new(open).lines() {
-        let line = line.map_err(why)?;
-        let odd = line.matches('"').count() % 2 == 1;
-        match all.last_mut() {
-            Some(last) if open_field => {
-                last.push('\n');
-                last.push_str(&line);
-            }
-            _ => all.push(line),
-        }
-        open_field ^= odd;
-    }
-    Ok(all)
 }
 
 /// The first place in which two runs of a federation differ.
@@ -219,11 +195,13 @@ impl std::fmt::Display for Difference {
 /// When a record cannot be read.
 pub fn difference(a: &Path, b: &Path) -> Result<Option<Difference>, String> {
     for record in [INBOUND, OUTBOUND] {
-        let [first, second] = [lines(&a.join(record))?, lines(&b.join(record))?];
+        let [first, second] =
+            [Lines::open(&a.join(record))?.rest()?, Lines::open(&b.join(record))?.rest()?];
         let most = first.len().max(second.len());
         if let Some(k) = (0..most).find(|k| first.get(*k) != second.get(*k)) {
             let lines = [first.get(k).cloned(), second.get(k).cloned()];
-            return Ok(Some(Difference { record, line: k + 1, lines }));
+            // The first line is the header.
+            return Ok(Some(Difference { record, line: k + 2, lines }));
         }
     }
     Ok(None)

@@ -5,6 +5,7 @@ mod faults;
 mod federations;
 mod refused;
 mod repeats;
+mod resumed;
 mod times;
 mod values;
 
