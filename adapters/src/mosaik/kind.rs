@@ -225,7 +225,6 @@ impl UnitKind for MosaikKind {
         let own = "it steps at the times that it chooses";
         Capabilities::all()
             .without(Capability::Restore, "the mosaik protocol cannot save a state")
-            .without(Capability::Serialise, "the mosaik protocol cannot save a state")
             .without(Capability::OutputDerivatives, "the mosaik protocol passes values only")
             .without(Capability::InputPolynomials, "it hears values at its steps")
             .without(Capability::AnySteps, own)

@@ -2,7 +2,8 @@
 //!
 //! Frames ([`wire`]), the simulator's process (in `child`), what it tells of itself ([`meta`]) and the
 //! calls of the protocol ([`host`]) know nothing of units. What a scenario says is read in
-//! [`layout`]; [`unit`] is the atomic model, [`begin`] its first moments, and [`kind`] the unit kind `mosaik`.
+//! [`layout`]; [`unit`] is the atomic model, [`begin`] its first moments, [`exchange`] its steps, and [`kind`] the unit kind
+//! `mosaik`. By the [`journal`] a run with simulators is resumed.
 //!
 //! The other way round, [`simulator`] lets mosaik be the host of a scenario.
 //!
@@ -19,7 +20,9 @@
 //! outputs = { power = "P[MW]" }
 //! ```
 mod begin;
+mod exchange;
 mod host;
+mod journal;
 mod json;
 pub mod kind;
 mod layout;

@@ -11,12 +11,14 @@
 //! leave one micro-step after the step, or at the time that the simulator gives with them.
 use super::{
     begin::{Begun, begin},
-    host::{Awaited, HostError, Origin, quoted, table},
-    json::{ValueError, of_real, of_value, to_real, to_value},
+    exchange::{Out, Sent},
+    host::{Awaited, HostError, Origin},
+    journal::{Journal, Step, Word},
+    json::{ValueError, of_real, of_value, to_real},
     layout::{Layout, Port},
     meta::Stepping,
-    wire::start,
 };
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,7 +27,7 @@ use std::{
 use superdense_kernel::{
     Atomic, Bag, Effects, Outbox,
     port::OutPort,
-    snapshot::{Snapshot, SnapshotError},
+    snapshot::{Snapshot, SnapshotError, decode, encode},
     time::{Duration, Resolution, TimeError},
 };
 use superdense_models::{
@@ -74,7 +76,8 @@ impl Settings {
     pub(super) fn until(&self) -> i64 {
         self.stop / self.step + i64::from(self.stop % self.step != 0)
     }
-    fn call(&self, name: &str, time: i64) -> String {
+    /// A call, for messages.
+    pub(super) fn call(&self, name: &str, time: i64) -> String {
         let at = self.ticks.format(time.saturating_mul(self.step));
         format!("{name} of time {time} ({at} s)")
     }
@@ -82,7 +85,7 @@ impl Settings {
 
 /// Why the unit ends the run.
 #[derive(Debug, thiserror::Error)]
-enum Trouble {
+pub(super) enum Trouble {
     #[error("{0}")]
     Host(#[from] HostError),
     #[error("input `{0}`: {1}")]
@@ -101,17 +104,23 @@ enum Trouble {
         "more than {rounds} steps in {call}: a loop that does not come to rest; see why, or raise `max_rounds`"
     )]
     Endless { rounds: u32, call: String },
+    #[error(
+        "{call}: {how}; a run is resumed only with simulators that do again what they did: start them as they were, or begin a new run"
+    )]
+    Changed { call: String, how: String },
+    #[error("{0}")]
+    Journal(#[from] SnapshotError),
 }
 
 /// Something that was heard.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 enum Told {
     Signal(Held),
-    Event(Json),
+    Event(Word),
 }
 
 /// An input: what is heard now, and what a shifted connection lets be heard from a time on.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Ear {
     now: Option<Told>,
     later: Option<(i64, Told)>,
@@ -123,13 +132,6 @@ impl Ear {
             self.now = self.later.take().map(|(_, told)| told);
         }
     }
-}
-
-/// A value on its way out.
-#[derive(Debug, Clone)]
-enum Out {
-    Signal(f64),
-    Event(Value),
 }
 
 /// The simulator: not started, on its way, ready, given up.
@@ -159,6 +161,23 @@ pub(super) struct MosaikUnit {
     /// Per output: the value that receivers hold.
     levels: Vec<Option<f64>>,
     counts: UnitStatistics,
+    journal: Journal,
+}
+
+/// Everything of a unit but its simulator.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    /// The simulator had begun.
+    begun: bool,
+    timer: Timer,
+    ears: Vec<Ear>,
+    due: BTreeSet<i64>,
+    stepped: (i64, u32),
+    waits: bool,
+    pending: BTreeMap<i64, Vec<(u16, Out)>>,
+    levels: Vec<Option<f64>>,
+    counts: UnitStatistics,
+    journal: Journal,
 }
 
 impl MosaikUnit {
@@ -181,20 +200,16 @@ impl MosaikUnit {
             waits: false,
             pending,
             counts: UnitStatistics::default(),
+            journal: Journal::default(),
         }
     }
 
     /// Waits for the simulator, which was started with the run, and prepares it.
     fn begin(&mut self) -> Result<(), Trouble> {
-        let awaited = match std::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::New => Awaited::new(&self.settings.origin)?,
-            Stage::Awaited(awaited) => awaited?,
-            other => {
-                self.stage = other;
-                return Ok(());
-            }
-        };
-        let begun = begin(awaited, &self.settings)?;
+        if !matches!(self.stage, Stage::New | Stage::Awaited(_)) {
+            return Ok(());
+        }
+        let begun = self.start()?;
         let first = match begun.stepping {
             Stepping::TimeBased | Stepping::Hybrid => Some(0),
             Stepping::EventBased => None,
@@ -204,6 +219,15 @@ impl MosaikUnit {
             self.want(time);
         }
         Ok(())
+    }
+
+    /// Waits for the simulator, which is given up where it does not come.
+    fn start(&mut self) -> Result<Begun, Trouble> {
+        let awaited = match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Awaited(awaited) => awaited?,
+            _ => Awaited::new(&self.settings.origin)?,
+        };
+        Ok(begin(awaited, &self.settings)?)
     }
 
     /// A step at a time, unless the run ends before.
@@ -229,9 +253,12 @@ impl MosaikUnit {
                 (Some(_), _) if last == Some(port) => {
                     return Err(Trouble::Twice(spec.name.clone()));
                 }
-                (Some(ValueType::Real), Value::Int(i)) => Told::Event(Json::from(*i as f64)),
+                (Some(ValueType::Real), Value::Int(i)) => {
+                    Told::Event(Word::of(&Json::from(*i as f64)))
+                }
                 (Some(_), v) => {
-                    Told::Event(of_value(v).map_err(|e| Trouble::Input(spec.name.clone(), e))?)
+                    let json = of_value(v).map_err(|e| Trouble::Input(spec.name.clone(), e))?;
+                    Told::Event(Word::of(&json))
                 }
             };
             last = Some(port);
@@ -291,124 +318,45 @@ impl MosaikUnit {
             return Err(Trouble::Endless { rounds: s.rounds, call: s.call("step", time) });
         }
         self.ears.iter_mut().for_each(|ear| ear.shift(time));
-        let inputs = self.inputs(time)?;
+        let told = (0..self.ears.len()).map(|port| self.heard(port, time));
+        let told = told.collect::<Result<Vec<_>, _>>()?;
         let Stage::Begun(begun) = &mut self.stage else { return Ok(()) };
-        // Nobody knows before which messages arrive between.
-        let open = begun.triggers.iter().zip(&s.driven).any(|(t, d)| *t && *d);
-        let most = if open { time } else { s.until() };
-        let call = || s.call("step", time);
-        begun.host.time = time;
-        let args = format!("[{time},{inputs},{most}]");
-        let next = begun.host.ask("step", &args, "{}", &call)?;
+        let next = begun.step(&s, time, &told)?;
         self.counts.steps += 1;
-        let strange = |why| Trouble::Host(HostError::Strange { call: call(), why });
-        let next = match &next {
-            Json::Null if begun.stepping == Stepping::TimeBased => {
-                let why = "it gave no next time, as time-based simulators must".into();
-                return Err(strange(why));
-            }
-            Json::Null => None,
-            next => match next.as_i64() {
-                Some(next) if next > time => Some(next),
-                _ => {
-                    let why = format!(
-                        "it gave {} as next time, which is no later whole time",
-                        start(&next.to_string())
-                    );
-                    return Err(strange(why));
-                }
-            },
-        };
-        next.into_iter().for_each(|next| self.want(next));
         for (ear, _) in
             self.ears.iter_mut().zip(&s.layout.inputs).filter(|(_, p)| p.event.is_some())
         {
             ear.now = None;
         }
-        self.outputs(time)
+        let sent = begun.outputs(&s, time)?;
+        self.journal.note(&Step::new(time, &told, next, sent.clone()))?;
+        next.into_iter().for_each(|next| self.want(next));
+        self.send(sent);
+        Ok(())
     }
 
-    /// The inputs of a step as JSON.
-    fn inputs(&self, time: i64) -> Result<String, Trouble> {
-        let Stage::Begun(begun) = &self.stage else { return Ok("{}".into()) };
-        let (mut entities, now) = (Vec::new(), self.timer.now());
-        for (entity, attributes) in &begun.fed {
-            let mut told = Vec::new();
-            for (attribute, ports) in attributes {
-                let mut sources: Vec<(&str, String)> = Vec::new();
-                for &port in ports {
-                    let Some(value) = self.heard(port, time, now)? else { continue };
-                    sources.push((&self.settings.sources[port], value.to_string()));
-                }
-                if !sources.is_empty() {
-                    told.push((attribute.as_str(), table(sources.into_iter())));
-                }
-            }
-            if !told.is_empty() {
-                entities.push((entity.as_str(), table(told.into_iter())));
-            }
+    /// Takes the outputs of a step.
+    fn send(&mut self, sent: Sent) {
+        let Some(tick) = sent.at.checked_mul(self.settings.step) else { return };
+        let pending = self.pending.entry(tick).or_default();
+        pending.retain(|(port, _)| sent.values.iter().all(|(other, _)| port != other));
+        pending.extend(sent.values);
+        if pending.is_empty() {
+            self.pending.remove(&tick);
         }
-        Ok(table(entities.into_iter()))
     }
 
     /// The value of an input at a time.
-    fn heard(&self, port: usize, time: i64, now: i64) -> Result<Option<Json>, Trouble> {
-        let input = &self.settings.layout.inputs[port];
+    fn heard(&self, port: usize, time: i64) -> Result<Option<Json>, Trouble> {
+        let (input, now) = (&self.settings.layout.inputs[port], self.timer.now());
         let held = match &self.ears[port].now {
             None => return Ok(input.initial.clone()),
-            Some(Told::Event(json)) => return Ok(Some(json.clone())),
+            Some(Told::Event(word)) => return Ok(Some(word.json()?)),
             Some(Told::Signal(held)) => held,
         };
         let at = if input.shifted { (time - 1) * self.settings.step } else { now };
         let value = of_real(held.value(at.max(held.since()), &self.timer));
         value.map(Some).map_err(|e| Trouble::Input(input.name.clone(), e))
-    }
-
-    /// Asks for the outputs after a step.
-    fn outputs(&mut self, time: i64) -> Result<(), Trouble> {
-        let s = Arc::clone(&self.settings);
-        let Stage::Begun(begun) = &mut self.stage else { return Ok(()) };
-        if s.layout.outputs.is_empty() {
-            return Ok(());
-        }
-        let call = || s.call("get_data", time);
-        let data = begun.host.ask("get_data", &format!("[{}]", begun.wanted), "{}", &call)?;
-        let wrong = |why| Trouble::Host(HostError::Strange { call: call(), why });
-        let at = match data.get("time") {
-            None | Some(Json::Null) => time,
-            Some(at) => match at.as_i64().filter(|at| *at >= time) {
-                Some(at) => at,
-                None => {
-                    return Err(wrong(format!("its outputs have the time {at}, which is past")));
-                }
-            },
-        };
-        let Some(tick) = at.checked_mul(s.step) else { return Ok(()) };
-        let mut out = Vec::new();
-        for ((number, port), place) in (0u16..).zip(&s.layout.outputs).zip(&begun.places) {
-            let fail =
-                |why: String| Trouble::Output { output: port.name.clone(), call: call(), why };
-            let found = data.get(&place.entity).and_then(|e| e.get(&place.attribute));
-            let Some(value) = found else {
-                if begun.stepping == Stepping::TimeBased {
-                    let text = format!("{} of {}", quoted(&place.attribute), quoted(&place.entity));
-                    return Err(fail(format!("the simulator gave no {text}")));
-                }
-                continue;
-            };
-            let value = match port.event {
-                None => to_real(value).map(Out::Signal),
-                Some(ty) => to_value(value, ty).map(Out::Event),
-            };
-            out.push((number, value.map_err(|e| fail(e.to_string()))?));
-        }
-        let pending = self.pending.entry(tick).or_default();
-        pending.retain(|(port, _)| out.iter().all(|(other, _)| port != other));
-        pending.extend(out);
-        if pending.is_empty() {
-            self.pending.remove(&tick);
-        }
-        Ok(())
     }
 
     /// The next action.
@@ -513,12 +461,21 @@ impl Atomic<Value> for MosaikUnit {
 impl MosaikUnit {
     fn unable<T>(&self) -> Result<T, SnapshotError> {
         Err(SnapshotError::Unsupported(format!(
-            "the simulator of `{}` cannot save its state, for which the mosaik protocol has no call: use what needs no snapshots",
+            "the simulator of `{}` cannot go back, for which the mosaik protocol has no call: use what needs no snapshots",
             self.settings.sid
         )))
     }
+
+    /// Whether a saved state is one of this unit.
+    fn fits(&self, saved: &Saved) -> bool {
+        let sent = saved.pending.values().flatten();
+        let ports = sent.map(|(port, _)| usize::from(*port)).max();
+        (saved.ears.len(), saved.levels.len()) == (self.ears.len(), self.levels.len())
+            && ports.is_none_or(|most| most < self.levels.len())
+    }
 }
 
+/// A simulator does not go back, but a new one can be told all that the old one was.
 impl Snapshot for MosaikUnit {
     type Saved = ();
 
@@ -529,9 +486,33 @@ impl Snapshot for MosaikUnit {
         self.unable()
     }
     fn to_bytes(&self) -> Result<Vec<u8>, SnapshotError> {
-        self.unable()
+        encode(&Saved {
+            begun: matches!(self.stage, Stage::Begun(_)),
+            timer: self.timer,
+            ears: self.ears.clone(),
+            due: self.due.clone(),
+            stepped: self.stepped,
+            waits: self.waits,
+            pending: self.pending.clone(),
+            levels: self.levels.clone(),
+            counts: self.counts,
+            journal: self.journal.clone(),
+        })
     }
-    fn restore_bytes(&mut self, _: &[u8]) -> Result<(), SnapshotError> {
-        self.unable()
+    fn restore_bytes(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
+        let saved: Saved = decode(bytes)?;
+        if !self.fits(&saved) {
+            return Err(SnapshotError::Corrupt("a state of another unit".to_owned()));
+        }
+        if saved.begun {
+            let refused = |why: Trouble| SnapshotError::Unsupported(why.to_string());
+            let mut begun = self.start().map_err(refused)?;
+            saved.journal.tell(&mut begun, &self.settings).map_err(refused)?;
+            self.stage = Stage::Begun(Box::new(begun));
+        }
+        (self.timer, self.ears, self.due) = (saved.timer, saved.ears, saved.due);
+        (self.stepped, self.waits, self.pending) = (saved.stepped, saved.waits, saved.pending);
+        (self.levels, self.counts, self.journal) = (saved.levels, saved.counts, saved.journal);
+        Ok(())
     }
 }
