@@ -334,7 +334,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let (all, retells) = (cause != Cause::Band, self.settings.retells);
         let told = |port: usize, c: &[f64]| {
             let Held { segment, at } = &scene.frame.sent[port];
-            *at == scene.frame.last && heading(segment.coefficients()) == heading(c)
+            *at == scene.frame.last && heading(segment.coefficients()).eq(heading(c))
         };
         self.core.expand(scene, (t, vars), order, all, &mut |port, c| {
             let mut finite = c.iter().take_while(|c| c.is_finite()).count();
@@ -407,10 +407,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 }
 
-/// The value at the start and what moves it away from there. Units in a loop would tell each other a
-/// coefficient more in each micro-step; those that do not decide where a value goes can wait for the band.
-fn heading(c: &[f64]) -> (f64, Option<(usize, &f64)>) {
-    (c[0], c.iter().enumerate().skip(1).find(|(_, c)| **c != 0.0))
+/// The value at the start and what moves it away from there, also beside another value that begins to move alike.
+/// Units in a loop would tell each other a coefficient more in each micro-step: those after the third can wait for the band.
+fn heading(c: &[f64]) -> impl Iterator<Item = (usize, &f64)> {
+    c.iter().enumerate().filter(|(k, c)| *k == 0 || **c != 0.0).take(4)
 }
 
 /// Why segments are sent.

@@ -133,7 +133,26 @@ fn rule_07_starts_behind_other_units() {
         three("2", last)
             .replace("outputs = { y = 'y' }\n[unit.u]", "outputs = { y = 'y + w' }\n[unit.u]")
     };
+    // b.y leaves 1 as u.x does: by what b hears the curvature tells where to, and that is told anew.
+    let bent = |id: &str, heard: &str, condition: &str| {
+        let text = format!(
+            "connections = ['a.y -> b.w', 'b.y -> u.w']\n\
+             [unit.a]\nkind = 'equations'\nMETHOD\nstates = {{ y = {heard} }}\n\
+             derivatives = {{ y = '0' }}\noutputs = {{ y = 'y' }}\n\
+             [unit.b]\nkind = 'equations'\nMETHOD\ninputs = {{ w = 1 }}\nstates = {{ y = 1, v = -1 }}\n\
+             derivatives = {{ y = 'v', v = 'w' }}\noutputs = {{ y = 'y' }}\n\
+             [unit.u]\nkind = 'equations'\nMETHOD\ninputs = {{ w = 0 }}\nstates = {{ x = 1 }}\n\
+             derivatives = {{ x = '-1' }}\n{}",
+            event("e", &format!("when = '{condition}'"))
+        );
+        let quantised = ["qss1", "liqss2", "mliqss2"];
+        scenario(id, &text).stop(0.5).without(&quantised, "rule 21: quanta of b hide the curvature")
+    };
     check(&[
+        bent("C7.87", "-1", "w < x").event("e", First, 0),
+        bent("C7.88", "-1", "w > x"),
+        bent("C7.89", "2", "w > x").event("e", First, 0),
+        bent("C7.90", "2", "w <= x"),
         scenario("C7.69", &fed("when = 'w >= 2'")).stop(0.5),
         scenario("C7.70", &fed("crossing = 'w - 2'\ndirection = 'both'")).stop(0.5),
         scenario("C7.71", &fed("when = 'w >= 3.5'")).stop(0.5).event("e", Root(1, 4), 0),
