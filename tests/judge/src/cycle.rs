@@ -49,6 +49,7 @@ impl<const M: usize> Sim<'_, M> {
         let mut jumped = Vec::new();
         loop {
             self.pre = self.v.clone();
+            self.heard = false;
             let mut touched = vec![false; self.model.units.len()];
             let before = self.sides.clone();
             let deciding = self.deciding(&links);
@@ -94,7 +95,7 @@ impl<const M: usize> Sim<'_, M> {
             self.spend(5)?;
         }
         self.fresh.clear();
-        self.unheard = false;
+        (self.unheard, self.heard) = (false, false);
         self.busy = false;
         Ok(())
     }
@@ -484,6 +485,7 @@ impl<const M: usize> Sim<'_, M> {
         list.retain(|l| !jumps(l));
         self.unheard = list.len() < count;
         list.extend(sent.iter().filter(|l| jumps(l)));
+        self.heard = !list.is_empty();
         for (slot, value) in list {
             self.v[slot] = value;
             if let Variable::Input(u, _) = sys.variables[slot] {

@@ -254,6 +254,13 @@ impl<const M: usize> Sim<'_, M> {
             Class::Zero => match self.slide_side(r)? {
                 Some(side) => Ok(side),
                 None => {
+                    let linked = matches!(relation.scope, Scope::Link(_));
+                    if linked && self.heard && matters && self.parts(relation.z).wired {
+                        return undecided(
+                            Reason::Open,
+                            "a link's value on its threshold whose motion a member hears of in this cycle",
+                        );
+                    }
                     let side = self.leaves(relation.z, size, matters)?;
                     let rested = self.known.contains_key(&Switch::Relation(r))
                         && self.sides.side[r as usize] == 0;

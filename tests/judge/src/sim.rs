@@ -94,6 +94,8 @@ pub(crate) struct Sim<'a, const M: usize> {
     pub(crate) stopped: Vec<usize>,
     /// Outputs have jumped that inputs hear a cycle later.
     pub(crate) unheard: bool,
+    /// Inputs have jumped in this cycle.
+    pub(crate) heard: bool,
     pub(crate) along: Option<(Tape, Series<M>)>,
     pub(crate) effort: u64,
     pub(crate) run: Run,
@@ -160,6 +162,7 @@ impl<'a, const M: usize> Sim<'a, M> {
             located: vec![VecDeque::new(); model.units.len()],
             stopped: Vec::new(),
             unheard: false,
+            heard: false,
             along: None,
             effort: 0,
             run: Run::default(),

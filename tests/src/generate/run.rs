@@ -80,6 +80,11 @@ impl Outcome {
         Self { end, events, values, hash: 0, notes, course }
     }
 
+    /// Whether the run says of itself that receivers hear a value that is off, since ticks are too coarse for it.
+    pub fn hears_late(&self) -> bool {
+        self.notes.iter().any(|note| note.contains("when receivers hear of it"))
+    }
+
     /// Whether the run ended in a way that no model may bring about.
     pub fn is_broken(&self) -> bool {
         matches!(self.end, End::Panicked(_) | End::Hung)

@@ -146,8 +146,7 @@ impl Judge for Blocks {
         if is_entangled(&seen) {
             return Opinion::Undecided("cycles follow each other at one instant".into());
         }
-        // The run itself says that receivers hear a value that is off.
-        if seen.notes.iter().any(|note| note.contains("when receivers hear of it")) {
+        if seen.hears_late() {
             return Opinion::Undecided("ticks are too coarse for the signal".into());
         }
         // Where it turns just at the threshold, a small shift of this ends the difference.

@@ -226,7 +226,11 @@ impl Judge for Reference {
                 };
                 let ends = matches!(base.end, End::Failed(..));
                 let values = || (!ends).then(|| values_differ(case, base, &run)).flatten();
+                let other = found.is_some() || failed.is_some();
                 let found = found.or(failed).or_else(values);
+                if found.is_some() && !other && base.hears_late() {
+                    return Opinion::Undecided("ticks are too coarse for the signal".into());
+                }
                 found.map_or(Opinion::Agrees, |d| finding(base, &run, d))
             }
             Verdict::Undecided(Undecided { detail, until, run, reason }) => {
