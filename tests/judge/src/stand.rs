@@ -107,11 +107,13 @@ impl<const M: usize> Sim<'_, M> {
         let (moved, was) = (moved?.c - level, was?.c - level);
         let alone = moved != was;
         let was = was.hi.abs();
+        // For numbers without errors whatever was elsewhere has been put there.
+        let elsewhere = was > 0.0 && was >= self.limits.uncertainty.absolute.min(1e-12);
         // Or else another event of the cycle has put it there.
-        if now > 1e-9_f64.max(error) || !alone && was >= 1e-12 {
+        if now > 1e-9_f64.max(error) || !alone && elsewhere {
             return Ok(());
         }
-        if now > 1e-15 || was < 1e-12 {
+        if now > 1e-15 || !elsewhere {
             return undecided(Reason::Open, "a reset near the threshold");
         }
         let message = format!("event {} falls through", self.sys.events[e].name);

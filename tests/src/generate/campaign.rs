@@ -297,7 +297,9 @@ fn judged(options: &Options, judges: &[Box<dyn Judge>], runner: &Runner, number:
                 report.errors.entry(format!("refused: {why}")).or_default().push(number);
                 report.refused.push(number);
             }
-        } else if matches!(base.end, End::Failed(..)) && reference::demands_error(&case) {
+        } else if let End::Failed(_, why) = &base.end
+            && reference::demands_error(&case, why)
+        {
             report.demanded += 1;
         } else if let End::Failed(_, why) = &base.end {
             let what = why.split_once(": ").map_or(why.as_str(), |p| p.1);

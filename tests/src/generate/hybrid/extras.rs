@@ -73,9 +73,16 @@ fn valve(random: &mut Random, at: usize, unit: &mut Unit) {
         to: None,
         rest: None,
     };
+    // It moves on: what rests names it, too.
+    let start = random.pick(&[-0.5, -1.0, -0.125]);
+    let level = Variable::State(at, unit.states.len());
+    unit.events
+        .iter_mut()
+        .filter_map(|e| e.rest.as_mut())
+        .for_each(|rest| rest.values.push((level, start)));
     unit.derivatives.push(sub(num(inflow), mul(num(flow), root)));
     unit.outputs.extend([x(), read(opened)]);
-    unit.states.push(random.pick(&[-0.5, -1.0, -0.125]));
+    unit.states.push(start);
     unit.discrete.push(0.0);
     if random.chance(50) {
         unit.events.push(event);

@@ -1,6 +1,7 @@
 //! Judges of runs.
 mod blocks;
 mod emits;
+mod errors;
 mod executors;
 mod methods;
 mod neighbours;

@@ -1,5 +1,5 @@
 //! The independent reference simulator: what it decides must happen.
-use super::{Case, Finding, Judge, Opinion, rounding};
+use super::{Case, Finding, Judge, Opinion, errors, rounding};
 use crate::generate::{
     compare::{near, summary},
     run::{End, Outcome, Runner},
@@ -55,9 +55,29 @@ fn limits(case: &Case) -> Limits {
     Limits { effort: 1_000_000, events: 25_000, uncertainty, ..Limits::default() }
 }
 
-/// Whether the rules demand that a run of this ends in an error.
-pub fn demands_error(case: &Case) -> bool {
-    matches!(judge(&case.model, &limits(case), &[]), Verdict::Error(_))
+/// Whether the rules demand that a run of this ends in the error `why`: whatever errors a method makes; or, where these
+/// leave open which way the run goes on, for numbers without errors.
+pub fn demands_error(case: &Case, why: &str) -> bool {
+    match judge(&case.model, &limits(case), &[]) {
+        Verdict::Error(_) => true,
+        Verdict::Run(_) => false,
+        Verdict::Undecided(_) if errors::rests_in_part(case, why) => true,
+        Verdict::Undecided(_) => match judge(&case.model, &exact(case), &[]) {
+            // Of events that accumulate it says how many there are, and no more.
+            Verdict::Run(run) => {
+                errors::tick(why, case.model.resolution).is_some_and(|tick| fell(&run, tick, why))
+            }
+            verdict => errors::is_right(case, why, &verdict),
+        },
+    }
+}
+
+/// The judge takes its own numbers for those of the run.
+fn exact(case: &Case) -> Limits {
+    let limits = limits(case);
+    let none =
+        Uncertainty { relative: 0.0, absolute: 0.0, ticks: 0.0, own: 0.0, ..limits.uncertainty };
+    Limits { effort: 8 * limits.effort, uncertainty: none, ..limits }
 }
 
 /// Whether rounding decides how a run of this goes on: what comes before is for the judge itself to compare.
