@@ -3,7 +3,7 @@ use std::{path::PathBuf, process::ExitCode, time::Instant};
 use superdense_tests::generate::{
     bars,
     campaign::{self, Options, Report},
-    coverage::FLOOR,
+    coverage::{DECIDED, FLOOR},
     kinds,
     settings::Method,
 };
@@ -84,6 +84,8 @@ fn tell(report: &Report, seconds: f64) {
         println!("{:>6} {why} (models {})", numbers.len(), first.join(", "));
     }
     println!("{:>6} errors that the rules demand", report.demanded);
+    let [decided, all] = report.stateless_decided();
+    println!("{all:>6} models with a unit without states, {decided} of them judged to the end");
     for (why, count) in &report.reasons {
         println!("{count:>6} undecided: {why}");
     }
@@ -168,6 +170,12 @@ fn hybrid(arguments: &Arguments, begun: Instant) -> Result<ExitCode, String> {
     tell(&report, begun.elapsed().as_secs_f64());
     let missing = if report.models >= FLOOR { report.coverage.missing() } else { Vec::new() };
     missing.iter().for_each(|cell| println!("never hit: {cell}"));
+    let few = report.models >= FLOOR && report.decides_little();
+    if few {
+        println!(
+            "too few of the models with a unit without states are judged to the end (below {DECIDED} %)"
+        );
+    }
     if arguments.json {
         let found = Counted {
             models: report.models,
@@ -182,7 +190,7 @@ fn hybrid(arguments: &Arguments, begun: Instant) -> Result<ExitCode, String> {
         };
         found.print(&arguments.options);
     }
-    Ok(match report.disagreements.is_empty() && missing.is_empty() {
+    Ok(match report.disagreements.is_empty() && missing.is_empty() && !few {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
     })

@@ -1,7 +1,7 @@
 //! Many models one after the other: made, run, judged, and made smaller where they fail.
 use super::{
     corpus,
-    coverage::Coverage,
+    coverage::{self, Coverage},
     excluded, hybrid,
     judges::{self, Case, Finding, Judge, Opinion, reference},
     random::Random,
@@ -159,6 +159,8 @@ pub struct Report {
     pub slow: Vec<String>,
     /// By judge: the opinions agrees, skipped, undecided, disagrees.
     pub opinions: BTreeMap<&'static str, [u64; 4]>,
+    /// The opinions of the reference simulator on models in which a unit has no states.
+    pub stateless: [u64; 4],
     /// What is wrong, by model, method and judge.
     pub disagreements: Vec<Disagreement>,
     /// Files of shrunk models.
@@ -168,6 +170,18 @@ pub struct Report {
 }
 
 impl Report {
+    /// Of the models in which a unit has no states so many are judged to the end by the reference simulator, of so many.
+    pub fn stateless_decided(&self) -> [u64; 2] {
+        let [agrees, _, _, disagrees] = self.stateless;
+        [agrees + disagrees, self.stateless.iter().sum()]
+    }
+
+    /// Whether these are too few.
+    pub fn decides_little(&self) -> bool {
+        let [decided, all] = self.stateless_decided();
+        100 * decided < coverage::DECIDED * all
+    }
+
     /// All that is wrong, in words: disagreements, and models that were refused.
     pub fn keys(&self) -> Vec<String> {
         let wrong = self.disagreements.iter().map(|d| Options::key(d.judge, d.case.number));
@@ -229,12 +243,17 @@ pub fn settings(random: &mut Random, model: &superdense_judge::model::Model) -> 
     settings
 }
 
+/// So many of 100 models have a unit without states, by a choice of its own: all others are as without these.
+const WITHOUT_STATES: usize = 12;
+
 /// The model of a number, with the way it is run.
 pub fn case(seed: u64, number: u64) -> Case {
     let mut random = Random::new(seed, number, "hybrid");
-    let mut model = hybrid::model(&mut random);
+    let without = Random::new(seed, number, "stateless").chance(WITHOUT_STATES);
+    let draw = if without { hybrid::without_states } else { hybrid::model };
+    let mut model = draw(&mut random);
     while excluded::model(&model).is_some() {
-        model = hybrid::model(&mut random);
+        model = draw(&mut random);
     }
     hybrid::extend(&mut Random::new(seed, number, "extras"), &mut model);
     let settings = settings(&mut Random::new(seed, number, "settings"), &model);
@@ -316,17 +335,18 @@ fn judged(options: &Options, judges: &[Box<dyn Judge>], runner: &Runner, number:
                 continue;
             }
             let opinion = judge.judge(&case, &base, runner);
-            let counts = report.opinions.entry(judge.name()).or_default();
+            let at = opinion.number();
+            report.opinions.entry(judge.name()).or_default()[at] += 1;
+            if judge.name() == "reference" && coverage::has_stateless(&case.model) {
+                report.stateless[at] += 1;
+            }
             match opinion {
-                Opinion::Agrees => counts[0] += 1,
-                Opinion::Skipped(_) => counts[1] += 1,
+                Opinion::Agrees | Opinion::Skipped(_) => {}
                 Opinion::Undecided(why) => {
-                    counts[2] += 1;
                     *report.reasons.entry(why).or_default() += 1;
                     report.undecided += 1;
                 }
                 Opinion::Disagrees(finding) => {
-                    counts[3] += 1;
                     let case = case.clone();
                     report.disagreements.push(Disagreement { case, judge: judge.name(), finding });
                 }
@@ -350,6 +370,7 @@ fn join(all: &mut Report, one: Report) {
         let sums = all.opinions.entry(judge).or_default();
         sums.iter_mut().zip(counts).for_each(|(s, n)| *s += n);
     }
+    all.stateless.iter_mut().zip(one.stateless).for_each(|(s, n)| *s += n);
     all.disagreements.extend(one.disagreements);
     all.refused.extend(one.refused);
     all.coverage.join(&one.coverage);

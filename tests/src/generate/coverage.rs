@@ -38,7 +38,7 @@ pub const FEATURES: [&str; 24] = [
 /// How events are brought about.
 pub const TRIGGERS: [&str; 5] = ["when", "crossing", "at", "every", "link"];
 /// What else an event or its unit has.
-pub const KEYS: [&str; 12] = [
+pub const KEYS: [&str; 13] = [
     "plain",
     "rest",
     "touching",
@@ -51,10 +51,13 @@ pub const KEYS: [&str; 12] = [
     "same tick",
     "late",
     "pre",
+    "stateless",
 ];
 
 /// Least number of models from which on every cell has to be hit.
 pub const FLOOR: u64 = 8000;
+/// Of 100 models in which a unit has no states the reference simulator has to judge so many to the end.
+pub const DECIDED: u64 = 70;
 
 /// What stands in conditions only, not in the equations of a unit.
 const CONDITIONS: [&str; 6] = ["==", "!=", "and", "or", "discrete", "mixed"];
@@ -91,6 +94,9 @@ impl Coverage {
             }
             if !model.wires.is_empty() {
                 keys.push("wired");
+            }
+            if link.units.iter().any(|&u| is_stateless(&model.units[u])) {
+                keys.push("stateless");
             }
             self.pairs("link", &features(&list), &keys);
         }
@@ -134,6 +140,7 @@ impl Coverage {
             ),
             ("late", model.stop.numerator / model.stop.denominator > 1_000_000),
             ("pre", event.reset.iter().any(|r| tree::has_pre(&r.1))),
+            ("stateless", is_stateless(unit)),
         ];
         let mut keys: Vec<&'static str> = flags.iter().filter(|f| f.1).map(|f| f.0).collect();
         if keys.is_empty() {
@@ -201,6 +208,16 @@ impl Coverage {
         }
         out
     }
+}
+
+/// Whether a unit has no differential states: only the time, inputs and events change it.
+fn is_stateless(unit: &Unit) -> bool {
+    unit.states.is_empty()
+}
+
+/// Whether a model has a unit without states.
+pub fn has_stateless(model: &Model) -> bool {
+    model.units.iter().any(is_stateless)
 }
 
 /// Whether a model can have a pair.

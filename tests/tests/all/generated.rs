@@ -27,6 +27,7 @@ fn random_hybrid_models_are_judged_right() {
         .map(|d| format!("model {} by {}: {}", d.case.number, d.judge, d.finding.difference))
         .collect();
     assert!(wrong.is_empty(), "{}\nsmaller: {:?}", wrong.join("\n"), report.files);
+    assert!(!report.decides_little(), "without states: {:?}", report.stateless_decided());
 }
 
 #[test]

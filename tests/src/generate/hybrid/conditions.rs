@@ -135,9 +135,10 @@ pub(super) fn condition(random: &mut Random, draft: &Draft) -> Condition {
 
 /// A condition of two units, for a link: it reads no time.
 pub(super) fn shared(random: &mut Random, members: &[&Draft]) -> Condition {
-    let state = |random: &mut Random, draft: &Draft| {
-        let n = draft.unit.states.len();
-        read(Variable::State(draft.at, random.below(n.max(1))))
+    let state = |random: &mut Random, draft: &Draft| match draft.unit.states.len() {
+        // Each member counts the link's events.
+        0 => draft.d(random.below(draft.unit.discrete.len())),
+        n => read(Variable::State(draft.at, random.below(n))),
     };
     let first = random.below(members.len());
     let second = (first + 1) % members.len();

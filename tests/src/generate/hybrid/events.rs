@@ -189,7 +189,7 @@ fn modes(random: &mut Random, draft: &mut Draft) {
     let mut number = draft.unit.events.len();
     let mut list: Vec<Mode> = Vec::new();
     for _ in 0..count {
-        let own = random.chance(65).then(|| {
+        let own = (states > 0 && random.chance(65)).then(|| {
             (0..states)
                 .map(|_| random.chance(75).then(|| num(round(random))))
                 .collect::<Vec<Option<Expr>>>()

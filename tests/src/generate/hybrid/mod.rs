@@ -7,6 +7,7 @@ pub mod build;
 mod conditions;
 mod events;
 mod extras;
+mod stateless;
 mod units;
 
 use super::random::Random;
@@ -32,7 +33,29 @@ pub fn model(random: &mut Random) -> Model {
         let families = if count == 1 { 1 + random.weighted(&[65, 35]) } else { 1 };
         (0..families).for_each(|_| units::dynamics(random, draft));
     }
-    let wires = if count > 1 && random.chance(60) { wire(random, &mut drafts) } else { Vec::new() };
+    whole(random, drafts, late, 60)
+}
+
+/// The random model of a stream in which one unit at least has no differential states.
+pub fn without_states(random: &mut Random) -> Model {
+    let count = 1 + random.weighted(&[30, 55, 15]);
+    let mut drafts: Vec<Draft> = (0..count).map(Draft::new).collect();
+    let still = random.below(count);
+    for (at, draft) in drafts.iter_mut().enumerate() {
+        if at == still || random.chance(25) {
+            stateless::dynamics(random, draft);
+        } else {
+            units::dynamics(random, draft);
+        }
+    }
+    whole(random, drafts, false, 85)
+}
+
+/// Adds wires to so many of 100 models, events and links.
+fn whole(random: &mut Random, mut drafts: Vec<Draft>, late: bool, wired: usize) -> Model {
+    let count = drafts.len();
+    let wires =
+        if count > 1 && random.chance(wired) { wire(random, &mut drafts) } else { Vec::new() };
     drafts.iter_mut().for_each(|d| events::events(random, d));
     let links =
         if count > 1 && random.chance(45) { links(random, &mut drafts) } else { Vec::new() };
@@ -75,18 +98,18 @@ fn wire(random: &mut Random, drafts: &mut [Draft]) -> Vec<Wire> {
     for to in 1..drafts.len() {
         let from = random.below(to);
         let source = &mut drafts[from];
-        let k = random.below(source.unit.states.len());
+        let signal = source.signal(random);
         let output = match random.below(4) {
-            0 => source.x(k),
+            0 => signal,
             1 => {
                 let d = source.discrete(random.pick(&[0.0, 1.0]));
                 source.d(d)
             }
             2 => {
                 let d = source.discrete(0.0);
-                add(source.x(k), source.d(d))
+                add(signal, source.d(d))
             }
-            _ => neg(source.x(k)),
+            _ => neg(signal),
         };
         source.unit.outputs.push(output);
         let port = source.unit.outputs.len() - 1;
@@ -94,15 +117,10 @@ fn wire(random: &mut Random, drafts: &mut [Draft]) -> Vec<Wire> {
         let input = draft.unit.inputs.len();
         draft.unit.inputs.push(random.pick(&[0.0, 0.0, 1.0]));
         let value = read(Variable::Input(to, input));
-        match random.below(3) {
-            0 => {
-                let d = &mut draft.unit.derivatives[0];
-                *d = add(d.clone(), value.clone());
-            }
-            1 => {
-                let d = &mut draft.unit.derivatives[0];
-                *d = mul(value.clone(), d.clone());
-            }
+        match (random.below(3), draft.unit.derivatives.first_mut()) {
+            (0, Some(d)) => *d = add(d.clone(), value.clone()),
+            (1, Some(d)) => *d = mul(value.clone(), d.clone()),
+            (how @ (0 | 1), None) => stateless::hear(random, draft, &value, how),
             _ => {}
         }
         draft.moving.push(value);
@@ -127,15 +145,15 @@ fn links(random: &mut Random, drafts: &mut [Draft]) -> Vec<Link> {
             reset.push((Variable::Discrete(m, counter), counted));
         }
         let (a, b) = (members[0], members[1]);
-        match random.below(4) {
+        let last = |m: usize| drafts[m].unit.states.len().checked_sub(1);
+        match (random.below(4), last(a), last(b)) {
             // Both take the other's last value.
-            0 => {
-                let (x, y) = (drafts[a].unit.states.len() - 1, drafts[b].unit.states.len() - 1);
+            (0, Some(x), Some(y)) => {
                 reset.push((Variable::State(a, x), drafts[b].x(y)));
                 reset.push((Variable::State(b, y), drafts[a].x(x)));
             }
-            1 => reset.push((Variable::State(a, 0), sub(drafts[a].x(0), num(1.0)))),
-            2 => reset.push((Variable::State(b, 0), num(units::round(random)))),
+            (1, Some(_), _) => reset.push((Variable::State(a, 0), sub(drafts[a].x(0), num(1.0)))),
+            (2, _, Some(_)) => reset.push((Variable::State(b, 0), num(units::round(random)))),
             _ => {}
         }
         let list: Vec<&Draft> = members.iter().map(|&m| &drafts[m]).collect();

@@ -50,6 +50,14 @@ impl Draft {
         k
     }
 
+    /// A value for others to hear: a state, or without states whatever moves.
+    pub(super) fn signal(&self, random: &mut Random) -> Expr {
+        match self.unit.states.len() {
+            0 => random.pick(&self.moving),
+            n => self.x(random.below(n)),
+        }
+    }
+
     /// The number that the next state will have.
     fn next(&self) -> usize {
         self.unit.states.len()

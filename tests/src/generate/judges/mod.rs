@@ -96,6 +96,16 @@ impl Finding {
 }
 
 impl Opinion {
+    /// Its place among the counts of opinions.
+    pub fn number(&self) -> usize {
+        match self {
+            Self::Agrees => 0,
+            Self::Skipped(_) => 1,
+            Self::Undecided(_) => 2,
+            Self::Disagrees(_) => 3,
+        }
+    }
+
     /// Compares a run with one that must be equal within bounds.
     pub fn of(base: &Outcome, other: &Outcome, what: &str, bounds: Bounds) -> Self {
         if matches!(other.end, End::Refused(_)) {
