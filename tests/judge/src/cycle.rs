@@ -235,6 +235,7 @@ impl<const M: usize> Sim<'_, M> {
             if flips.iter().any(inner) {
                 self.known.remove(&switch);
                 if let (Some(_), Switch::Relation(r)) = (self.fresh.remove(&switch), switch) {
+                    self.turns_back(switch, z)?;
                     self.sides.side[r as usize] = before.side[r as usize];
                     self.sides.struck[r as usize] = false;
                     again.push(r as usize);
@@ -252,6 +253,16 @@ impl<const M: usize> Sim<'_, M> {
         for r in again {
             let (was, side) = (before.side[r], self.sides.side[r]);
             self.sides.struck[r] = was != 0 && side == -was;
+        }
+        Ok(())
+    }
+
+    /// Undecided where a value that another unit sends turns back on its threshold: who hears it knows the piece before,
+    /// which goes on.
+    fn turns_back(&self, switch: Switch, z: Id) -> Result<(), Stop> {
+        let heard = self.matters(switch) && self.parts(z).wired;
+        if heard && !matches!(class(&self.now(z)?, self.size(z)?), Class::Sign(_)) {
+            return undecided(Reason::Touch, "what is heard turns back on its threshold");
         }
         Ok(())
     }
