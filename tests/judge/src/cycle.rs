@@ -41,6 +41,7 @@ impl<const M: usize> Sim<'_, M> {
         self.ordered = false;
         self.busy = true;
         self.along = None;
+        self.grazed.clear();
         let leaving = std::mem::take(&mut self.leaving);
         let mut due = self.first(&flips, &leaving)?;
         self.put_on_roots(&flips, &due)?;
@@ -291,7 +292,7 @@ impl<const M: usize> Sim<'_, M> {
             return Ok(false);
         };
         let mut due = false;
-        let mut passed = false;
+        let (mut passed, mut grazes) = (false, false);
         for flip in flips.iter().filter(|f| f.switch == Switch::Relation(side.relation)) {
             let (mut up, mut down) = (flip.up, flip.down);
             if flip.touch.is_none() && self.sides.side[side.relation as usize] != flip.to as i8 {
@@ -304,6 +305,7 @@ impl<const M: usize> Sim<'_, M> {
                 let within = band > 0.0 && value.abs() <= band;
                 up = within && self.sides.side[side.relation as usize] < 0;
                 down = within && self.sides.side[side.relation as usize] > 0;
+                grazes |= within;
             } else if !(up && down) {
                 // From a side to itself is no crossing, nor is the start (rule 7).
                 let to = if side.flipped { -flip.to } else { flip.to };
@@ -318,6 +320,9 @@ impl<const M: usize> Sim<'_, M> {
                 Direction::Falling => down,
                 Direction::Both => up || down,
             };
+        }
+        if due && grazes {
+            self.grazed.push(e);
         }
         let now = self.sides.of(side);
         let was = self.crossed[e];
@@ -375,6 +380,12 @@ impl<const M: usize> Sim<'_, M> {
                     if now != 0 {
                         self.crossed[e] = now;
                         if was != 0 && was != now && fits {
+                            if self.grazed.contains(&e) {
+                                return undecided(
+                                    Reason::Open,
+                                    "a crossing that touched is put on the other side",
+                                );
+                            }
                             due.push(e);
                         }
                     }

@@ -79,6 +79,8 @@ pub(crate) struct Sim<'a, const M: usize> {
     pub(crate) link_risen: Vec<bool>,
     /// The last side of crossings that was not zero.
     pub(crate) crossed: Vec<i8>,
+    /// Crossings that happened in this instant by a touch.
+    pub(crate) grazed: Vec<usize>,
     /// Crossings that are at rest on zero.
     pub(crate) rested: Vec<bool>,
     /// When events last happened.
@@ -155,6 +157,7 @@ impl<'a, const M: usize> Sim<'a, M> {
             link_truth: vec![false; sys.links.len()],
             link_risen: vec![false; sys.links.len()],
             crossed: vec![0; sys.events.len()],
+            grazed: Vec::new(),
             rested: vec![false; sys.events.len()],
             last: vec![None; sys.events.len()],
             passed: vec![0; sys.events.len()],
