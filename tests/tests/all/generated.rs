@@ -1,12 +1,15 @@
 //! Random models, as `cargo run -p superdense-tests --bin generate` makes them. The variable
 //! `SUPERDENSE_MODELS` asks for more than these.
 use std::path::PathBuf;
+use superdense_judge::model::{Trigger, Variable};
 use superdense_tests::generate::{
     bars,
     campaign::{self, Options},
     coverage::{Coverage, FLOOR},
-    kinds,
+    hybrid, kinds,
+    random::Random,
     settings::Method,
+    tree,
 };
 
 fn options(share: u64) -> Options {
@@ -37,6 +40,26 @@ fn models_have_every_pair_of_operator_trigger_and_key() {
         (0..FLOOR).for_each(|number| coverage.add(&campaign::case(seed, number).model));
         assert_eq!(coverage.missing(), Vec::<String>::new(), "seed {seed}\n{}", coverage.table());
     }
+}
+
+#[test]
+fn units_without_states_have_conditions_inputs_and_algebraic_variables() {
+    let (mut conditions, mut inputs, mut algebraic) = (0, 0, 0);
+    for number in 0..200 {
+        let model = hybrid::without_states(&mut Random::new(1, number, "stateless units"));
+        let still: Vec<_> = model.units.iter().filter(|u| u.states.is_empty()).collect();
+        assert!(!still.is_empty(), "model {number}");
+        for unit in still {
+            let located = |t: &Trigger| !matches!(t, Trigger::At(_) | Trigger::Every { .. });
+            conditions += tree::events(unit).filter(|e| located(&e.trigger)).count();
+            inputs += unit.inputs.len();
+            algebraic += unit.algebraic.len();
+            let mut resets = tree::events(unit).flat_map(|e| &e.reset);
+            assert!(resets.all(|r| matches!(r.0, Variable::Discrete(..))), "model {number}");
+        }
+    }
+    let enough = conditions > 100 && inputs > 50 && algebraic > 50;
+    assert!(enough, "{conditions} conditions, {inputs} inputs, {algebraic} algebraic variables");
 }
 
 #[test]

@@ -81,32 +81,3 @@ fn solved(random: &mut Random, draft: &mut Draft, by: Expr) {
     draft.unit.residuals.push(residual);
     draft.landmarks.extend([1.0, 0.0]);
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::without_states;
-    use crate::generate::{random::Random, tree};
-    use superdense_judge::model::{Trigger, Unit, Variable};
-
-    #[test]
-    fn units_without_states_have_conditions_inputs_and_algebraic_variables() {
-        let (mut conditions, mut inputs, mut algebraic) = (0, 0, 0);
-        for number in 0..200 {
-            let model = without_states(&mut Random::new(1, number, "stateless units"));
-            let still = |u: &&Unit| u.states.is_empty();
-            assert!(model.units.iter().any(|u| still(&u)), "model {number}");
-            for unit in model.units.iter().filter(still) {
-                let located = |e: &Trigger| !matches!(e, Trigger::At(_) | Trigger::Every { .. });
-                conditions += tree::events(unit).filter(|e| located(&e.trigger)).count();
-                inputs += unit.inputs.len();
-                algebraic += unit.algebraic.len();
-                let resets = tree::events(unit).flat_map(|e| &e.reset);
-                assert!(resets.clone().all(|r| matches!(r.0, Variable::Discrete(..))));
-            }
-        }
-        assert!(
-            conditions > 100 && inputs > 50 && algebraic > 50,
-            "{conditions} {inputs} {algebraic}"
-        );
-    }
-}
