@@ -9,6 +9,7 @@ use crate::{
     bounces::{self, BOUNCES, Bounces},
     devstone::{self, Devstone, expected},
     exchange,
+    fmus::{self, Fmus},
     net::{self, Net},
     phold::Phold,
     precision::{self, Limits, Problem, Task},
@@ -39,6 +40,8 @@ pub enum Job {
     Exchange(u32),
     /// A ball's bounces, in a unit or in a loop by hand.
     Bounces(Bounces),
+    /// FMUs.
+    Fmus(Fmus),
     /// PHOLD for so many hops, under Time Warp with so many workers; sequentially with none. For
     /// profiles.
     Phold(Phold, u32, u32),
@@ -59,7 +62,7 @@ pub enum Engine {
     SimPy,
     /// A loop around `std::collections::BinaryHeap`.
     BareHeap,
-    /// A loop over the flights of a ball.
+    /// A loop over the flights of a ball, or over the steps of FMUs.
     BareLoop,
     /// ns-3, compiled on first use.
     Ns3,
@@ -110,6 +113,7 @@ pub fn spawn(engine: Engine, job: Job) -> Result<Measured, String> {
     let mut command = match (engine, job) {
         (Engine::SimPy, Job::Timers(t)) => timers_on_simpy(t),
         (Engine::SimPy | Engine::Ns3, Job::Net(net)) => net::peer(engine, net)?,
+        (Engine::BareLoop, Job::Fmus(fmus)) => fmus::peer(fmus)?,
         _ => {
             let mut own = Command::new(std::env::current_exe().map_err(|e| e.to_string())?);
             own.arg("child").arg(serde_json::to_string(&(engine, job)).expect("plain data"));
@@ -167,6 +171,7 @@ pub fn serve(job: &str) -> Result<(), String> {
             },
         ),
         Job::Bounces(bounces) => bounces_run(engine, bounces),
+        Job::Fmus(fmus) => fmus::run(fmus)?,
         Job::Phold(phold, hops, workers) => {
             let settings = Settings { workers, ..Settings::default() };
             let settings = (workers > 0).then_some(settings);

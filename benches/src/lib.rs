@@ -7,6 +7,7 @@
 //! | [`timers`] | the event list and the bare cost of a cycle: *hold*, *ring*, event lists alone |
 //! | [`net`] | shipped grid and network scenarios against SimPy and ns-3 |
 //! | [`exchange`] | what an exchange of two coupled units costs |
+//! | [`fmus`] | FMUs against a loop in C, a ball of equations and bare messages; a thousand of them |
 //! | [`phold`] | Time Warp against the sequential executor, over remote shares and work |
 //! | [`bounces`] | what a located event of a continuous unit costs, against a loop by hand |
 //! | [`workers`] | parallel executors on a torus, a quantised line in units, DEVStone with work |
@@ -14,7 +15,7 @@
 //! | [`qss`] | steps of quantised state systems in one atomic model |
 //! | [`gates`] | instruction counts of small fixed runs, which must not grow |
 //!
-//! `cargo run --release -p superdense-benches --bin peers -- devstone|hold|ring|exchange|bounces|grid|phold|qss` prints a table
+//! `cargo run --release -p superdense-benches --bin peers -- devstone|hold|ring|exchange|bounces|fmus|grid|phold|qss` prints a table
 //! of ratios, `--bin gate` compares instruction counts with `gates.toml`.
 //!
 //! # Why
@@ -32,6 +33,7 @@ pub mod busy;
 pub mod child;
 pub mod devstone;
 pub mod exchange;
+pub mod fmus;
 pub mod gates;
 pub mod net;
 pub mod phold;

@@ -5,7 +5,7 @@ use std::{
     process::ExitCode,
 };
 use superdense_benches::{
-    child, net, phold, precision,
+    child, fmus, net, phold, precision,
     report::{Row, heading, line, met, target},
     suites::{Effort, bounces, devstone, exchange, timers},
     timers::Load,
@@ -37,6 +37,8 @@ enum Suite {
     Exchange,
     /// A ball's bounces in a continuous unit against a loop written by hand
     Bounces,
+    /// FMUs against loops in C, equations and bare messages
+    Fmus,
     /// Queues and packet networks against SimPy and ns-3
     Grid,
     /// Time Warp against the sequential executor
@@ -56,6 +58,9 @@ enum Suite {
     /// One measurement (used by this program itself)
     #[command(hide = true)]
     Child { job: String },
+    /// The worker of an FMU (used by this program itself)
+    #[command(hide = true)]
+    Worker,
 }
 
 fn main() -> ExitCode {
@@ -83,6 +88,8 @@ fn main() -> ExitCode {
         Suite::Ring => timers(Load::Ring, effort, &mut sink),
         Suite::Exchange => exchange(effort, &mut sink),
         Suite::Bounces => bounces(effort, &mut sink),
+        Suite::Fmus => with_fmus(effort, cli.json, &mut missed_there),
+        Suite::Worker => return superdense::fmu_worker::serve(),
         Suite::Grid => grid(effort, cli.json, &mut missed_there),
         Suite::Phold { only } => {
             let phold = || phold::compare(cli.quick, &mut |row| phold_line(cli.json, &row));
@@ -127,6 +134,20 @@ fn grid(effort: Effort, json: bool, missed: &mut usize) -> Result<(), String> {
             println!("{}", serde_json::to_string(&row).expect("plain data"));
         } else {
             println!("{}", net::line(&row));
+        }
+    })
+}
+
+fn with_fmus(effort: Effort, json: bool, missed: &mut usize) -> Result<(), String> {
+    if !json {
+        println!("{}", fmus::heading());
+    }
+    fmus::suite(effort.quick, &mut |row| {
+        *missed += usize::from(!row.met());
+        if json {
+            println!("{}", serde_json::to_string(&row).expect("plain data"));
+        } else {
+            println!("{}", fmus::line(&row));
         }
     })
 }
