@@ -1,10 +1,13 @@
 //! The `.fmu` file: a zip archive with a description, binaries and resources.
-use super::description::{Description, Interface, Structural, Version};
+use super::{
+    description::{Description, Interface, Structural, Version},
+    shelf::{Key, Shelf},
+};
 use std::{
     fs::{self, File},
     io::{Read, Write},
     path::{Path, PathBuf},
-    sync::Once,
+    sync::{Arc, Once},
 };
 use superdense_models::kinds::files;
 use tempfile::TempDir;
@@ -16,15 +19,23 @@ const UNPACKED: u64 = 2 << 30;
 const DESCRIPTION: u64 = 256 << 20;
 
 fn open(path: &Path) -> Result<ZipArchive<File>, String> {
+    open_as(path).map(|(archive, _)| archive)
+}
+
+/// An archive, and what tells it from others.
+fn open_as(path: &Path) -> Result<(ZipArchive<File>, Key), String> {
     let file = files::open(path, UNPACKED).map_err(|e| e.to_string())?;
-    ZipArchive::new(file).map_err(|e| format!("no zip archive: {e}"))
+    let own = file.try_clone().map_err(|e| e.to_string())?;
+    let archive = ZipArchive::new(file).map_err(|e| format!("no zip archive: {e}"))?;
+    let key = Key::new(path, &own, archive.central_directory_start());
+    Ok((archive, key.map_err(|e| e.to_string())?))
 }
 
 /// Reads the model description of an FMU without unpacking it.
 ///
 /// # Errors
 /// When the file is no FMU of FMI 2.0 or 3.0.
-pub fn describe(path: &Path) -> Result<Description, String> {
+pub fn describe(path: &Path) -> Result<Arc<Description>, String> {
     describe_with(path, &Structural::new())
 }
 
@@ -32,15 +43,23 @@ pub fn describe(path: &Path) -> Result<Description, String> {
 ///
 /// # Errors
 /// As [`describe`], and when it has no such parameters.
-pub fn describe_with(path: &Path, structure: &Structural) -> Result<Description, String> {
-    let mut archive = open(path)?;
+pub fn describe_with(path: &Path, structure: &Structural) -> Result<Arc<Description>, String> {
+    let (mut archive, key) = open_as(path)?;
+    let key = (key, structure.clone());
+    if let Some(known) = Shelf::lock().description(&key) {
+        return Ok(known);
+    }
     let entry = archive
         .by_name("modelDescription.xml")
         .map_err(|e| format!("no modelDescription.xml in the archive: {e}"))?;
     let mut bytes = Vec::new();
     let read = entry.take(DESCRIPTION).read_to_end(&mut bytes).map_err(|e| e.to_string());
     let text = read.and_then(|_| decoded(bytes));
-    let description = text.and_then(|text| Description::read_with(&text, structure));
+    let description = text.and_then(|text| {
+        let description = Arc::new(Description::read_with(&text, structure)?);
+        Shelf::lock().keep(key, &description, text.len());
+        Ok(description)
+    });
     description.map_err(|e| format!("modelDescription.xml: {e}"))
 }
 
@@ -130,25 +149,24 @@ fn sweep() {
     }
 }
 
-/// An FMU unpacked into a folder of its own, which goes with it.
+/// An FMU unpacked into a folder, which goes with the last instance of the FMU.
+#[derive(Debug, Clone)]
+pub struct Unpacked(Arc<Contents>);
+
+/// An unpacked archive.
 #[derive(Debug)]
-pub struct Unpacked {
+pub(super) struct Contents {
     folder: TempDir,
     /// Machines that the archive has binaries for.
     platforms: Vec<String>,
 }
 
-impl Unpacked {
-    /// Unpacks the binaries of this platform and the resources.
-    ///
-    /// # Errors
-    /// When the archive is broken, leads out of its folder, or is too large.
-    pub fn new(path: &Path, version: Version) -> Result<Self, String> {
+impl Contents {
+    fn new(mut archive: ZipArchive<File>, version: Version) -> Result<Self, String> {
         static SWEPT: Once = Once::new();
         SWEPT.call_once(sweep);
         let prefix = format!("{PREFIX}{}-", std::process::id());
         let folder = TempDir::with_prefix(prefix).map_err(|e| e.to_string())?;
-        let mut archive = open(path)?;
         let (tuple, _) = platform(version);
         let (mut left, binaries) = (UNPACKED, Path::new("binaries").join(tuple));
         let mut platforms: Vec<String> = Vec::new();
@@ -180,18 +198,33 @@ impl Unpacked {
         }
         Ok(Self { folder, platforms })
     }
+}
+
+impl Unpacked {
+    /// Unpacks the binaries of this platform and the resources, unless another instance has them.
+    ///
+    /// # Errors
+    /// When the archive is broken, leads out of its folder, or is too large.
+    pub fn new(path: &Path, version: Version) -> Result<Self, String> {
+        let (archive, key) = open_as(path)?;
+        let unpack = || Contents::new(archive, version);
+        Shelf::lock().folder((key, version), unpack).map(Self)
+    }
 
     /// The folder of resources; made if the archive has none.
     pub fn resources(&self) -> PathBuf {
-        let path = self.folder.path().join("resources");
+        let path = self.0.folder.path().join("resources");
         // Without it an FMU with resources says what it misses.
         let _ = fs::create_dir_all(&path);
         path
     }
 
-    /// The folder, which is there as long as this is.
-    pub(super) fn folder(&self) -> &Path {
-        self.folder.path()
+    /// A folder for one instance alone, in which a worker works.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub(super) fn workplace(&self) -> Result<TempDir, String> {
+        TempDir::with_prefix_in("worker-", self.0.folder.path()).map_err(|e| e.to_string())
     }
 
     /// The binary for this machine.
@@ -201,11 +234,11 @@ impl Unpacked {
     pub fn binary(&self, version: Version, interface: &Interface) -> Result<PathBuf, String> {
         let (tuple, ending) = platform(version);
         let name = format!("{}.{ending}", interface.identifier);
-        let path = self.folder.path().join("binaries").join(&tuple).join(&name);
+        let path = self.0.folder.path().join("binaries").join(&tuple).join(&name);
         if !path.is_file() {
-            let there = match self.platforms.is_empty() {
+            let there = match self.0.platforms.is_empty() {
                 true => "there are none".to_owned(),
-                false => format!("there are those for {}", self.platforms.join(", ")),
+                false => format!("there are those for {}", self.0.platforms.join(", ")),
             };
             return Err(format!(
                 "the FMU has no binary binaries/{tuple}/{name} for this machine ({there}); export \

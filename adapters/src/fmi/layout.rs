@@ -4,7 +4,7 @@ use super::{
     description::{Causality, Description, Interface, InterfaceKind, Structural, Type, Variable},
     instance::Block,
 };
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 use superdense_models::kinds::{Located, Param, ParamError, Params, PortSpec, Ports, Span};
 
 pub(super) type Checked<T> = Result<T, Vec<ParamError>>;
@@ -17,7 +17,7 @@ pub(super) struct Ported<'a> {
 
 /// The description and what becomes of it.
 pub(super) struct Layout {
-    pub description: Description,
+    pub description: Arc<Description>,
     pub interface: Interface,
     pub ports: Ports,
     pub inputs: Vec<(usize, usize)>,
@@ -97,7 +97,7 @@ pub(super) fn structure(params: &Params) -> Checked<Structural> {
 }
 
 /// The FMU's description, with arrays as long as the scenario's structural parameters say.
-fn described(params: &Params, folder: &Path) -> Checked<Description> {
+fn described(params: &Params, folder: &Path) -> Checked<Arc<Description>> {
     let (file, structure) = (params.text("path"), structure(params)?);
     let path = folder.join(file);
     describe_with(&path, &structure).map_err(|e| {

@@ -32,6 +32,7 @@ pub mod me;
 mod nominal;
 mod place;
 pub mod report;
+mod shelf;
 pub mod snapshot;
 mod starts;
 mod steps;

@@ -124,7 +124,7 @@ pub fn info(file: &Path) -> Result<Info, String> {
         parameters: d.variables.iter().filter(parameter).map(start).collect(),
         states: d.structure.states.iter().map(|s| d.variables[s.state].elements).sum(),
         indicators: d.structure.indicators,
-        model: d.model,
+        model: d.model.clone(),
     })
 }
 

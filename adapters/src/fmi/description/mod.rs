@@ -145,7 +145,7 @@ pub struct Item {
 }
 
 /// A version of the standard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub enum Version {
     /// FMI 2.0.
     V2,

@@ -26,6 +26,7 @@ use std::{
     process::{Child, ExitStatus, Stdio},
     time::Duration,
 };
+use tempfile::TempDir;
 
 /// Workers that are tried for one call.
 const ATTEMPTS: usize = 5;
@@ -139,8 +140,9 @@ pub(in super::super) struct Remote {
     marks: Vec<Mark>,
     reads: Reads,
     recovery: Option<Recovery>,
-    /// Where the FMU is unpacked; it outlives the worker.
-    files: Unpacked,
+    /// Where the worker works, and where the FMU is unpacked; they outlive the worker.
+    place: TempDir,
+    _files: Unpacked,
 }
 
 impl Remote {
@@ -152,11 +154,13 @@ impl Remote {
         let name = request.name.to_string();
         let start = Start { protocol: PROTOCOL, memory: limits.memory, request };
         let start = frame(&start).map_err(|e| e.to_string())?;
-        let worker = Some(Worker::new(&start, &limits, files.folder())?);
+        let place = files.workplace()?;
+        let worker = Some(Worker::new(&start, &limits, place.path())?);
         let recovery = limits.restart.then(Recovery::default);
         let (calls, marks, reads) = (Vec::new(), Vec::new(), Reads::default());
         let heard = Heard::default();
-        Ok(Self { name, start, limits, worker, heard, calls, marks, reads, recovery, files })
+        let _files = files;
+        Ok(Self { name, start, limits, worker, heard, calls, marks, reads, recovery, place, _files })
     }
 
     fn ask(&mut self, frame: &[u8]) -> Result<Response, String> {
@@ -192,7 +196,7 @@ impl Remote {
 
     fn revive(&mut self, recovery: &Recovery) -> Result<(), String> {
         self.worker = None;
-        self.worker = Some(Worker::new(&self.start, &self.limits, self.files.folder())?);
+        self.worker = Some(Worker::new(&self.start, &self.limits, self.place.path())?);
         for frame in &recovery.start {
             self.ask(frame)?;
         }
