@@ -1,5 +1,6 @@
 //! Variables of one type, which are read and set together.
 use super::{description::Type, instance::CallError, library::Status};
+use std::ops::Range;
 
 /// Variables of one type, and the places of their elements among the ports.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,8 +16,17 @@ pub struct Block {
 }
 
 impl Block {
-    pub(super) fn gather(&self, values: &[f64]) -> Vec<f64> {
-        self.places.iter().map(|&p| values[p]).collect()
+    /// The places of all, if they follow each other.
+    pub(super) fn run(&self) -> Option<Range<usize>> {
+        let first = *self.places.first()?;
+        let follow = self.places.iter().zip(first..).all(|(&place, k)| place == k);
+        follow.then(|| first..first + self.places.len())
+    }
+
+    /// The own values of all, one after another.
+    pub(super) fn gather(&self, values: &[f64], into: &mut Vec<f64>) {
+        into.clear();
+        into.extend(self.places.iter().map(|&p| values[p]));
     }
 }
 

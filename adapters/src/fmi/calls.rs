@@ -5,7 +5,7 @@ use super::{
     description::Type,
     library::{
         Completed, Curve, Heard, RawInstance, RawState, Request, Status, Stepped, Updated, Vector,
-        WorkingFolder,
+        WorkingFolder, may_move,
     },
     place::Only,
 };
@@ -64,12 +64,52 @@ pub(super) enum Answer {
     Completed(Completed),
     Sizes(usize, usize),
     Bytes(Vec<u8>),
+    /// A call that was to go before was refused: so many before this one.
+    Earlier(usize),
 }
 
 /// A place where an instance lives. Dropping it frees the instance.
 pub(super) trait Carrier: Send {
     /// Makes a call.
     fn carry(&mut self, call: Call<'_>, out: &mut [f64]) -> (Status, Answer);
+
+    // The calls that a run makes most often: in this process they need not be messages.
+
+    /// Moves to a time.
+    fn set_time(&mut self, t: f64) -> Status {
+        self.carry(Call::SetTime(t), &mut []).0
+    }
+    /// Sets the states.
+    fn set_states(&mut self, x: &[f64]) -> Status {
+        self.carry(Call::SetStates(x.into()), &mut []).0
+    }
+    /// Fills a vector.
+    fn fill(&mut self, what: Vector, out: &mut [f64]) -> (Status, Answer) {
+        self.carry(Call::Fill(what), out)
+    }
+    /// Reads numbers.
+    fn get(&mut self, ty: Type, references: &[u32], out: &mut [f64]) -> (Status, Answer) {
+        self.carry(Call::Get(ty, references.into()), out)
+    }
+    /// Sets numbers.
+    fn set(&mut self, ty: Type, references: &[u32], values: &[f64]) -> Status {
+        self.carry(Call::Set(ty, references.into(), values.into()), &mut []).0
+    }
+
+    /// Whether callbacks surely left nothing.
+    fn is_silent(&mut self) -> bool {
+        false
+    }
+
+    /// Whether calls gain by going together with the next one. In this process they do not.
+    fn defers(&self) -> bool {
+        false
+    }
+
+    /// Whether the call will be made with the next one, which answers for it ([`Answer::Earlier`]).
+    fn defer(&mut self, _: &Call<'_>) -> bool {
+        false
+    }
 
     /// Takes what callbacks left.
     fn heard(&mut self) -> Heard;
@@ -80,6 +120,8 @@ pub(super) struct Local {
     /// Saved states by the numbers of their owner.
     states: BTreeMap<u64, RawState>,
     raw: RawInstance,
+    /// Whether a step of the binary could leave another working folder.
+    moves: bool,
     // After the instance, which may use its resources to the end.
     _files: Option<(Unpacked, Option<Only>)>,
 }
@@ -91,7 +133,8 @@ impl Local {
     /// The FMU's.
     pub(super) fn new(request: &Request<'_>) -> Result<Self, String> {
         let _here = WorkingFolder::now();
-        Ok(Self { states: BTreeMap::new(), raw: RawInstance::new(request)?, _files: None })
+        let (raw, moves) = (RawInstance::new(request)?, may_move(&request.binary));
+        Ok(Self { states: BTreeMap::new(), raw, moves, _files: None })
     }
 
     /// Keeps the unpacked FMU, and its claim to be the only one, as long as the instance lives.
@@ -100,12 +143,20 @@ impl Local {
         self
     }
 
-    fn keep(&mut self, id: u64, (status, state): (Status, RawState)) -> (Status, Answer) {
+    /// Saves the state under a number, over the state that has it.
+    fn save(&mut self, id: u64) -> Status {
+        if let Some(old) = self.states.get_mut(&id) {
+            let status = self.raw.get_state_over(old);
+            if !status.is_good() {
+                self.states.remove(&id);
+            }
+            return status;
+        }
+        let (status, state) = self.raw.get_state();
         if status.is_good() {
-            self.free(id);
             self.states.insert(id, state);
         }
-        (status, Answer::Nothing)
+        status
     }
 
     fn free(&mut self, id: u64) {
@@ -117,13 +168,14 @@ impl Local {
     /// State access.
     fn access(&mut self, call: &Call<'_>) -> (Status, Answer) {
         match call {
-            Call::Save(id) => {
-                let state = self.raw.get_state();
-                self.keep(*id, state)
-            }
+            Call::Save(id) => (self.save(*id), Answer::Nothing),
             Call::Deserialise(id, bytes) => {
-                let state = self.raw.deserialize(bytes);
-                self.keep(*id, state)
+                let (status, state) = self.raw.deserialize(bytes);
+                if status.is_good() {
+                    self.free(*id);
+                    self.states.insert(*id, state);
+                }
+                (status, Answer::Nothing)
             }
             Call::Free(id) => {
                 self.free(*id);
@@ -182,7 +234,7 @@ impl Carrier for Local {
     fn carry(&mut self, call: Call<'_>, out: &mut [f64]) -> (Status, Answer) {
         match &call {
             Call::Step { from, by, curves, certain } => {
-                let _here = WorkingFolder::now();
+                let _here = self.moves.then(WorkingFolder::now);
                 self.raw.set_curves(curves);
                 let (status, stepped) = self.raw.do_step(*from, *by, *certain);
                 (status, Answer::Stepped(stepped))
@@ -210,6 +262,26 @@ impl Carrier for Local {
             | Call::Deserialise(..) => self.access(&call),
             _ => (self.plain(&call, out), Answer::Nothing),
         }
+    }
+
+    fn set_time(&mut self, t: f64) -> Status {
+        self.raw.set_time(t)
+    }
+    fn set_states(&mut self, x: &[f64]) -> Status {
+        self.raw.set_states(x)
+    }
+    fn fill(&mut self, what: Vector, out: &mut [f64]) -> (Status, Answer) {
+        (self.raw.fill(what, out), Answer::Nothing)
+    }
+    fn get(&mut self, ty: Type, references: &[u32], out: &mut [f64]) -> (Status, Answer) {
+        (self.raw.get_numbers(ty, references, out), Answer::Nothing)
+    }
+    fn set(&mut self, ty: Type, references: &[u32], values: &[f64]) -> Status {
+        self.raw.set_numbers(ty, references, values)
+    }
+
+    fn is_silent(&mut self) -> bool {
+        self.raw.is_silent()
     }
 
     fn heard(&mut self) -> Heard {

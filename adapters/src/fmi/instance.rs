@@ -2,10 +2,9 @@
 //! FMU logged.
 pub use super::block::Block;
 use super::{
-    block::{check, names},
     calls::{Answer, Call, Carrier},
     description::{Description, Interface, Type, Version},
-    library::{Completed, Curve, OWN, Status, Stepped, Updated, Vector},
+    library::{Completed, OWN, Status, Updated},
     place,
     worker::Isolation,
 };
@@ -13,7 +12,7 @@ use std::{
     collections::BTreeSet,
     path::Path,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -41,8 +40,8 @@ impl CallError {
 fn story(status: Status, log: &[String]) -> String {
     let said = log.join("; ");
     match (status, log.is_empty()) {
-        (Status::Lost, _) => format!(": {said}"),
-        (Status::Ok, true) | (Status::Unasked, _) => String::new(),
+        (Status::Lost, _) | (Status::Unasked, false) => format!(": {said}"),
+        (Status::Ok | Status::Unasked, true) => String::new(),
         (Status::Ok, false) => format!(" (the FMU says: {said})"),
         (_, true) => format!(" gave {}", status.name()),
         (_, false) => format!(" gave {} (the FMU says: {said})", status.name()),
@@ -75,7 +74,7 @@ fn remedy(status: Status) -> &'static str {
     }
 }
 
-type Called<T = ()> = Result<T, CallError>;
+pub(super) type Called<T = ()> = Result<T, CallError>;
 
 /// The FMU's own events follow each other faster than ticks, without end.
 pub(super) fn crowded(next: f64, now: f64) -> CallError {
@@ -89,8 +88,27 @@ pub(super) fn crowded(next: f64, now: f64) -> CallError {
 /// Most rounds of one event, and most events of the FMU's own clock within a tick.
 pub(super) const ROUNDS: usize = 1000;
 
+/// The instance behind its lock.
+pub(super) struct Seat {
+    pub(super) carrier: Box<dyn Carrier>,
+    /// Memory for numbers on their way.
+    pub(super) buffer: Vec<f64>,
+}
+
+impl Seat {
+    /// The error of a call that gave a bad status.
+    pub(super) fn refusal(&mut self, call: String, status: Status) -> CallError {
+        let log = self.carrier.heard().log.into_iter();
+        let log = log.map(|(s, category, text)| match s {
+            Status::Lost | Status::Unasked => text,
+            _ => format!("[{}, {category}] {text}", s.name()),
+        });
+        CallError { call, status, log: log.collect() }
+    }
+}
+
 struct Shared {
-    carrier: Mutex<Box<dyn Carrier>>,
+    seat: Mutex<Seat>,
     version: Version,
     remarks: Mutex<Vec<String>>,
     /// Topics and ports that were told of.
@@ -112,8 +130,8 @@ pub struct StateHandle {
 
 impl Drop for StateHandle {
     fn drop(&mut self) {
-        if let Ok(mut carrier) = self.shared.carrier.lock() {
-            let _ = carrier.carry(Call::Free(self.id), &mut []);
+        if let Ok(mut seat) = self.shared.seat.lock() {
+            let _ = seat.carrier.carry(Call::Free(self.id), &mut []);
         }
     }
 }
@@ -147,7 +165,7 @@ impl Instance {
         let carrier = place::new(path, description, interface, name, intermediate, isolation)?;
         Ok(Self {
             shared: Arc::new(Shared {
-                carrier: Mutex::new(carrier),
+                seat: Mutex::new(Seat { carrier, buffer: Vec::new() }),
                 version: description.version,
                 remarks: Mutex::default(),
                 noted: Mutex::default(),
@@ -156,30 +174,30 @@ impl Instance {
         })
     }
 
-    fn name(&self, function: &str) -> String {
+    pub(super) fn name(&self, function: &str) -> String {
         format!("{}{function}", self.shared.version.prefix())
     }
 
+    pub(super) fn version(&self) -> Version {
+        self.shared.version
+    }
+
+    /// The instance, for a call of this name: a thread that panicked inside of another one has left it anyhow.
+    pub(super) fn seat(&self, call: impl FnOnce() -> String) -> Called<MutexGuard<'_, Seat>> {
+        let broken = |_| CallError { call: call(), status: Status::Fatal, log: Vec::new() };
+        self.shared.seat.lock().map_err(broken)
+    }
+
     /// Makes a call; a bad status becomes an error.
-    fn call(
+    pub(super) fn call(
         &self,
-        what: impl FnOnce() -> String,
+        name: impl Fn() -> String,
         call: Call<'_>,
         out: &mut [f64],
     ) -> Called<Answer> {
-        let Ok(mut carrier) = self.shared.carrier.lock() else {
-            return Err(CallError { call: what(), status: Status::Fatal, log: Vec::new() });
-        };
-        let (status, answer) = carrier.carry(call, out);
-        if status.is_good() {
-            return Ok(answer);
-        }
-        let log = carrier.heard().log.into_iter();
-        let log = log.map(|(s, category, text)| match s {
-            Status::Lost => text,
-            _ => format!("[{}, {category}] {text}", s.name()),
-        });
-        Err(CallError { call: what(), status, log: log.collect() })
+        let mut seat = self.seat(&name)?;
+        let (status, answer) = seat.carrier.carry(call, out);
+        if status.is_good() { Ok(answer) } else { Err(seat.refusal(name(), status)) }
     }
 
     fn plain(&self, name: &str, call: Call<'_>) -> Called {
@@ -209,13 +227,17 @@ impl Instance {
     pub fn warnings(&self) -> Vec<String> {
         let remarks = self.shared.remarks.lock().map(|mut all| std::mem::take(&mut *all));
         let mut told = remarks.unwrap_or_default();
-        let Ok(mut carrier) = self.shared.carrier.lock() else { return told };
+        let Ok(mut seat) = self.shared.seat.lock() else { return told };
+        if seat.carrier.is_silent() {
+            return told;
+        }
         let bad = |(s, category, text): (Status, String, String)| match (s, &*category) {
             (Status::Ok, _) => None,
             (Status::Warning, OWN) => Some(text),
             _ => Some(format!("FMU {} [{category}]: {text}", s.name())),
         };
-        let heard = carrier.heard();
+        let heard = seat.carrier.heard();
+        drop(seat);
         told.extend(heard.log.into_iter().filter_map(bad));
         let once = |status: &Status| {
             let name = self.name("SetFloat64");
@@ -291,74 +313,6 @@ impl Instance {
         self.settle()
     }
 
-    /// Steps. `certain` when no earlier state will be brought back.
-    ///
-    /// # Errors
-    /// The FMU's; after [`Status::Discard`] it may be brought back and asked for less.
-    pub fn step(&self, from: f64, by: f64, curves: Vec<Curve>, certain: bool) -> Called<Stepped> {
-        let name = || format!("{} from {from} s by {by} s", self.name("DoStep"));
-        let call = Call::Step { from, by, curves: curves.into(), certain };
-        match self.call(name, call, &mut [])? {
-            Answer::Stepped(stepped) => Ok(stepped),
-            _ => Err(strange(name())),
-        }
-    }
-
-    /// Reads outputs into their places.
-    ///
-    /// # Errors
-    /// The FMU's.
-    pub fn read(&self, blocks: &[Block], values: &mut [f64]) -> Called {
-        for block in blocks {
-            let mut buffer = vec![0.0; block.places.len()];
-            let call = || format!("{}{:?} of {}", self.name("Get"), block.ty, names(block));
-            self.call(call, Call::Get(block.ty, (&block.references).into()), &mut buffer)?;
-            for (&place, value) in block.places.iter().zip(buffer) {
-                values[place] = value;
-            }
-        }
-        Ok(())
-    }
-
-    /// Sets variables from their places.
-    ///
-    /// # Errors
-    /// The FMU's, or a value that the type cannot hold; it names the variable and the value.
-    pub fn write(&self, blocks: &[Block], values: &[f64]) -> Called {
-        for block in blocks {
-            let values = block.gather(values);
-            check(block, &values)?;
-            let set = Call::Set(block.ty, (&block.references).into(), (&values).into());
-            let name = || format!("{}{:?}", self.name("Set"), block.ty);
-            if let Err(e) = self.call(name, set, &mut []) {
-                return Err(self.culprit(block, &values, e));
-            }
-        }
-        Ok(())
-    }
-
-    /// Which of several variables the FMU does not take.
-    fn culprit(&self, block: &Block, values: &[f64], error: CallError) -> CallError {
-        let mut first = 0;
-        for ((name, elements), &reference) in block.variables.iter().zip(&block.references) {
-            let own = &values[first..first + elements];
-            first += elements;
-            let call = || {
-                let (set, ty) = (self.name("Set"), block.ty);
-                format!("{set}{ty:?} of {name} (reference {reference}) to {own:?}")
-            };
-            let alone = error.status == Status::Discard && block.references.len() > 1;
-            if !alone {
-                return CallError { call: call(), ..error };
-            }
-            let set = Call::Set(block.ty, vec![reference].into(), own.into());
-            if let Err(e) = self.call(call, set, &mut []) {
-                return e;
-            }
-        }
-        error
-    }
-
     /// Sets texts, one per element, before initialisation.
     ///
     /// # Errors
@@ -386,17 +340,6 @@ impl Instance {
         self.call(call, Call::SetBytes(reference, bytes.into()), &mut []).map(|_| ())
     }
 
-    /// Derivatives of outputs by time at the last communication point.
-    ///
-    /// # Errors
-    /// The FMU's; one that refuses them by [`Status::Discard`] or [`Status::Error`] goes on without.
-    pub fn output_derivatives(&self, references: &[u32], orders: &[i32]) -> Called<Vec<f64>> {
-        let mut values = vec![0.0; references.len()];
-        let call = Call::OutputDerivatives(references.into(), orders.into());
-        self.call(|| self.name("GetOutputDerivatives"), call, &mut values)?;
-        Ok(values)
-    }
-
     /// How `unknowns` change when `knowns` change in the direction `seed` (value references of
     /// scalar variables).
     ///
@@ -416,6 +359,18 @@ impl Instance {
         let handle = self.handle();
         self.plain("GetFMUState", Call::Save(handle.id))?;
         Ok(handle)
+    }
+
+    /// Saves the state over one that is needed no more.
+    ///
+    /// # Errors
+    /// The FMU's, or when the state is another instance's.
+    pub fn save_over(&self, state: &mut StateHandle) -> Called {
+        if !Arc::ptr_eq(&self.shared, &state.shared) {
+            *state = self.save()?;
+            return Ok(());
+        }
+        self.plain("GetFMUState", Call::Save(state.id))
     }
 
     /// A number for a state. Freeing what was never saved does nothing.
@@ -486,32 +441,6 @@ impl Instance {
         self.plain("EnterContinuousTimeMode", Call::EnterContinuous)
     }
 
-    /// Moves to a time and, if there are any, states.
-    ///
-    /// # Errors
-    /// The FMU's.
-    pub fn place(&self, t: f64, x: &[f64]) -> Called {
-        let name = || format!("{} to {t} s", self.name("SetTime"));
-        self.call(name, Call::SetTime(t), &mut [])?;
-        if x.is_empty() {
-            return Ok(());
-        }
-        let name = || format!("{} at {t} s to {x:?}", self.name("SetContinuousStates"));
-        self.call(name, Call::SetStates(x.into()), &mut []).map(|_| ())
-    }
-
-    /// States, derivatives, indicators or nominal values at the present place.
-    ///
-    /// # Errors
-    /// The FMU's.
-    pub fn fill(&self, what: Vector, out: &mut [f64]) -> Called {
-        if out.is_empty() {
-            return Ok(());
-        }
-        let name = || self.name(what.getter(self.shared.version));
-        self.call(name, Call::Fill(what), out).map(|_| ())
-    }
-
     /// Tells that a step was accepted.
     ///
     /// # Errors
@@ -526,7 +455,7 @@ impl Instance {
 
     /// Numbers of states and of indicators, if the FMU can tell.
     pub fn sizes(&self) -> Option<(usize, usize)> {
-        match self.shared.carrier.lock().ok()?.carry(Call::Sizes, &mut []) {
+        match self.shared.seat.lock().ok()?.carrier.carry(Call::Sizes, &mut []) {
             (Status::Ok, Answer::Sizes(states, indicators)) => Some((states, indicators)),
             _ => None,
         }
@@ -560,7 +489,7 @@ impl Instance {
 }
 
 /// A worker that answers with something else than was asked for.
-fn strange(call: String) -> CallError {
+pub(super) fn strange(call: String) -> CallError {
     let log = vec!["the worker gave another answer than that of this call".to_owned()];
     CallError { call, status: Status::Lost, log }
 }

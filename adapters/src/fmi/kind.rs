@@ -1,7 +1,7 @@
 //! The unit kind `fmu`.
 use super::{
     beginning::{Beginning, Part},
-    description::{InterfaceKind, Type, Variable},
+    description::{Description, InterfaceKind, Type, Variable},
     discrete::Whole,
     instance::{CallError, Instance},
     isolation,
@@ -9,7 +9,7 @@ use super::{
     me::{self, ExchangeUnit, build::Numerics},
     nominal::nominals,
     starts::{Start, starts},
-    unit::{FmuUnit, Settings},
+    unit::{FmuUnit, Rates, Settings},
 };
 use std::path::Path;
 use superdense_kernel::Component;
@@ -146,6 +146,13 @@ fn feed_through(layout: &Layout) -> FeedThrough {
         }
     }
     FeedThrough::Pairs(pairs)
+}
+
+/// Whether an output may follow an input at once.
+fn passes(layout: &Layout) -> bool {
+    let Description { structure, variables, .. } = &*layout.description;
+    let inputs = |&(output, _): &(usize, usize)| structure.inputs_of(output, variables);
+    layout.outputs.iter().map(inputs).any(|inputs| inputs.is_none_or(|inputs| !inputs.is_empty()))
 }
 
 /// How inputs of whole numbers hear.
@@ -301,15 +308,22 @@ impl Builder<'_> {
         for p in layout.ported(&layout.outputs).filter(|p| p.variable.continuous) {
             continuous[p.first..p.first + p.variable.elements].fill(Some(p.variable.reference));
         }
+        let order = self.order();
+        let rates = Rates::new(layout, order.min(d.output_derivatives));
+        let discrete = blocks(layout.ported(&layout.inputs).filter(|p| !smooth(p)));
+        let smooth = blocks(layout.ported(&layout.inputs).filter(smooth));
         Settings {
             name: format!("FMU {}", layout.description.model),
             step: self.step(),
             stop: (self.context.horizon * per_second as f64).round() as i64,
             tolerance,
-            order: self.order(),
+            order,
             state_access: d.state_access && self.params.bool("state_access"),
-            smooth: blocks(layout.ported(&layout.inputs).filter(smooth)),
-            discrete: blocks(layout.ported(&layout.inputs).filter(|p| !smooth(p))),
+            inputs: smooth.iter().chain(&discrete).cloned().collect(),
+            smooth,
+            discrete,
+            passing: passes(layout) || rates.outputs > 0,
+            rates,
             whole: whole(layout, tolerance, self.context),
             intermediate,
             outputs: blocks(layout.ported(&layout.outputs)),

@@ -37,6 +37,7 @@ pub mod snapshot;
 mod starts;
 mod steps;
 pub mod unit;
+pub mod variables;
 pub mod worker;
 
 pub use kind::FmuKind;

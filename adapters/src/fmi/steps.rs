@@ -7,7 +7,7 @@ use super::{
     nominal::watch,
     unit::{FmuUnit, Place},
 };
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 use superdense_models::signal::{
     Held,
     value::{Flag, Segment},
@@ -15,6 +15,8 @@ use superdense_models::signal::{
 
 /// Halvings of a step that the FMU discards.
 const HALVINGS: u32 = 12;
+/// Highest power of segments, and one more.
+const POWERS: usize = 4;
 
 impl FmuUnit {
     /// The segment of an input at a time: since the last communication point another one may have come.
@@ -26,30 +28,47 @@ impl FmuUnit {
         self.data.earlier.get(port)?.as_ref()
     }
 
-    /// Values of all inputs at a time.
-    fn inputs_at(&self, time: f64) -> Vec<f64> {
+    /// Values of all inputs at a time, into the scratch.
+    fn look_at_inputs(&mut self, time: f64) {
+        let mut values = mem::take(&mut self.scratch.inputs);
         let whole = &self.settings.whole;
         let value = |(port, &start): (usize, &f64)| match self.held_at(port, time) {
             Some(h) => whole.heard(port, h.segment(), time - self.seconds(h.since())),
             None => start,
         };
-        self.data.start.iter().enumerate().map(value).collect()
+        values.clear();
+        values.extend(self.data.start.iter().enumerate().map(value));
+        self.scratch.inputs = values;
     }
 
-    /// Inputs that the FMU asks for inside its steps.
-    fn curves(&self) -> Vec<Curve> {
-        let time = self.data.place.time;
-        let curve = |(port, reference): (usize, &Option<u32>)| {
-            let (h, &reference) = (self.held_at(port, time)?, reference.as_ref()?);
-            let coefficients = h.segment().coefficients().to_vec();
-            let origin = self.seconds(h.since());
-            (coefficients.len() > 1 || self.interface.input_derivatives).then_some(Curve {
-                reference,
-                origin,
-                coefficients,
-            })
-        };
-        self.settings.intermediate.iter().enumerate().filter_map(curve).collect()
+    /// Inputs that the FMU asks for inside its steps, into the scratch.
+    fn look_at_curves(&mut self) {
+        let (time, mut curves) = (self.data.place.time, mem::take(&mut self.scratch.curves));
+        let mut n = 0;
+        for (port, reference) in self.settings.intermediate.iter().enumerate() {
+            let (Some(held), &Some(reference)) = (self.held_at(port, time), reference) else {
+                continue;
+            };
+            let (row, origin) = (held.segment().coefficients(), self.seconds(held.since()));
+            if row.len() == 1 && !self.interface.input_derivatives {
+                continue;
+            }
+            if n == curves.len() {
+                curves.push(Curve { reference, origin, coefficients: row.to_vec() });
+            } else {
+                (curves[n].reference, curves[n].origin) = (reference, origin);
+                row.clone_into(&mut curves[n].coefficients);
+            }
+            n += 1;
+        }
+        curves.truncate(n);
+        self.scratch.curves = curves;
+    }
+
+    /// The FMU steps, with its inputs as they are at the beginning.
+    fn do_step(&self, from: f64, by: f64, certain: bool) -> Result<Stepped, CallError> {
+        let inputs = (&self.settings.smooth[..], &self.scratch.inputs[..]);
+        self.instance.step(inputs, (from, by), &self.scratch.curves, certain)
     }
 
     /// One step towards `target`; true when event mode is due. After a discarded step `short` is
@@ -57,8 +76,8 @@ impl FmuUnit {
     fn step(&mut self, target: f64, short: &mut Option<f64>) -> Result<bool, CallError> {
         let from = self.data.place.time;
         let end = short.map_or(target, |by| target.min(from + by));
-        let inputs = self.inputs_at(from);
-        self.instance.write(&self.settings.smooth, &inputs)?;
+        self.look_at_inputs(from);
+        self.look_at_curves();
         let nominal = self.seconds(self.settings.step);
         let mut by = end - from;
         if (by - nominal).abs() <= 1e-9 * nominal {
@@ -69,7 +88,7 @@ impl FmuUnit {
             Some(_) => Some(Arc::new(self.instance.save()?)),
             None => self.base.clone().filter(|_| self.data.place == self.data.base),
         };
-        let stepped = match (self.instance.step(from, by, self.curves(), certain), saved) {
+        let stepped = match (self.do_step(from, by, certain), saved) {
             (Err(e), Some(saved))
                 if e.status == Status::Discard && self.interface.variable_step =>
             {
@@ -107,13 +126,12 @@ impl FmuUnit {
         saved: &StateHandle,
         short: &mut Option<f64>,
     ) -> Option<Stepped> {
-        let (inputs, mut by) = (self.inputs_at(from), by);
+        let mut by = by;
         for _ in 0..HALVINGS {
             by /= 2.0;
             self.data.counts.rejected_steps += 1;
             self.instance.restore(saved).ok()?;
-            self.instance.write(&self.settings.smooth, &inputs).ok()?;
-            match self.instance.step(from, by, self.curves(), false) {
+            match self.do_step(from, by, false) {
                 Ok(stepped) => {
                     *short = Some(by);
                     let reached = if stepped.early { stepped.reached } else { from + by };
@@ -129,9 +147,9 @@ impl FmuUnit {
     /// Steps to `target` or, if `stop`, to the first event before it. Leaves the outputs in `y`,
     /// their left limits in `left`.
     pub(super) fn walk(&mut self, target: f64, stop: bool) -> Result<bool, CallError> {
-        let n = self.settings.continuous.len();
         let mut happened = false;
-        let (start, before) = (self.data.place.time, self.data.y.clone());
+        let start = self.data.place.time;
+        self.scratch.before.clone_from(&self.data.y);
         self.data.jumped = false;
         let mut short = None;
         // Where the clock of the FMU has an event, it goes there, however near that is.
@@ -141,9 +159,7 @@ impl FmuUnit {
             let event = self.step(target, &mut short)?;
             let reads = self.reads();
             if event || reads {
-                let mut left = vec![0.0; n];
-                self.instance.read(&self.settings.outputs, &mut left)?;
-                self.data.left = left;
+                self.instance.read(&self.settings.outputs, &mut self.data.left)?;
                 let settings = Arc::clone(&self.settings);
                 self.happen(if reads { &settings.discrete } else { &[] })?;
                 (happened, self.data.jumped) = (happened | event, true);
@@ -155,19 +171,18 @@ impl FmuUnit {
                 }
             }
         }
-        let mut y = vec![0.0; n];
-        self.instance.read(&self.settings.outputs, &mut y)?;
+        self.instance.read(&self.settings.outputs, &mut self.data.y)?;
         if !happened {
             let by = self.data.place.time - start;
             if by > 0.0 {
                 let slope = |(new, old): (&f64, &f64)| (new - old) / by;
-                self.data.place.slopes = y.iter().zip(&before).map(slope).collect();
+                let slopes = self.data.y.iter().zip(&self.scratch.before).map(slope);
+                self.data.place.slopes.iter_mut().zip(slopes).for_each(|(s, new)| *s = new);
             }
             if !self.data.jumped {
-                self.data.left.clone_from(&y);
+                self.data.left.clone_from(&self.data.y);
             }
         }
-        self.data.y = y;
         Ok(happened)
     }
 
@@ -179,8 +194,8 @@ impl FmuUnit {
 
     /// Event mode, in which discrete inputs may be set.
     fn happen(&mut self, inputs: &[Block]) -> Result<(), CallError> {
-        let values = self.inputs_at(self.data.place.time);
-        let updated = self.instance.event(inputs, &values)?;
+        self.look_at_inputs(self.data.place.time);
+        let updated = self.instance.event(inputs, &self.scratch.inputs)?;
         self.data.place.next = updated.next;
         self.data.terminate |= updated.terminate;
         Ok(())
@@ -193,9 +208,12 @@ impl FmuUnit {
             self.instance.restore(base)?;
             self.data.counts.rejected_steps += 1;
         }
-        self.data.place.clone_from(&self.data.base);
+        self.data.place.take(&self.data.base);
         self.data.left.clone_from(&self.data.y);
-        (self.data.found, self.data.jumped) = (None, false);
+        if let Some(found) = self.data.found.take() {
+            self.scratch.row = found.y;
+        }
+        self.data.jumped = false;
         self.data.outbox.clear();
         self.data.terminate = false;
         Ok(())
@@ -206,107 +224,103 @@ impl FmuUnit {
         if self.data.timer.now() > 0 {
             return Ok(false);
         }
-        let (settings, values) = (Arc::clone(&self.settings), self.inputs_at(0.0));
-        let inputs = settings.smooth.iter().chain(&settings.discrete);
-        if values == self.data.start
-            || !settings.beginning.again(&self.instance, inputs, &values)?
+        self.look_at_inputs(0.0);
+        let (settings, values) = (Arc::clone(&self.settings), &self.scratch.inputs);
+        if *values == self.data.start
+            || !settings.beginning.again(&self.instance, &settings.inputs, values)?
         {
             return Ok(false);
         }
         let updated = self.instance.initialised(self.interface.event_mode)?;
-        self.data.start = values;
+        self.data.start.clone_from(values);
         let slopes = vec![0.0; settings.continuous.len()];
         self.data.place = Place { time: 0.0, next: updated.next, slopes, stepped: false };
         (self.data.terminate, self.data.jumped) = (updated.terminate, true);
-        let mut y = vec![0.0; settings.continuous.len()];
-        self.instance.read(&settings.outputs, &mut y)?;
-        self.data.y = y;
+        self.instance.read(&settings.outputs, &mut self.data.y)?;
         Ok(true)
     }
 
-    /// Makes the FMU see its inputs as they are now.
+    /// Makes the FMU see its inputs as they are now. Where nothing that is read follows them at once, the next step tells
+    /// it of them.
     pub(super) fn apply(&mut self, jump: bool) -> Result<(), CallError> {
         let settings = Arc::clone(&self.settings);
-        let values = self.inputs_at(self.seconds(self.data.timer.now()));
-        if !self.interface.event_mode {
-            self.instance.write(&settings.smooth, &values)?;
-            self.instance.write(&settings.discrete, &values)?;
-        } else if jump || !settings.discrete.is_empty() {
-            let all: Vec<Block> =
-                settings.smooth.iter().chain(&settings.discrete).cloned().collect();
-            self.happen(&all)?;
-        } else {
-            self.instance.write(&settings.smooth, &values)?;
-        }
         self.data.jumped |= jump;
-        let mut y = vec![0.0; settings.continuous.len()];
-        self.instance.read(&settings.outputs, &mut y)?;
-        self.data.y = y;
+        if self.interface.event_mode && (jump || !settings.discrete.is_empty()) {
+            self.happen(&settings.inputs)?;
+            return self.instance.read(&settings.outputs, &mut self.data.y);
+        }
+        if !settings.passing {
+            return Ok(());
+        }
+        self.look_at_inputs(self.seconds(self.data.timer.now()));
+        let inputs = if self.interface.event_mode { &settings.smooth } else { &settings.inputs };
+        let inputs = (&inputs[..], &self.scratch.inputs[..]);
+        self.instance.read_with(inputs, &settings.outputs, &mut self.data.y)
+    }
+
+    /// Taylor coefficients of outputs that the FMU gives, order by order, into the scratch; none where it refuses them.
+    fn look_at_rates(&mut self) -> Result<(), CallError> {
+        let mut values = mem::take(&mut self.scratch.rates);
+        let rates = &self.settings.rates;
+        values.clear();
+        if self.data.place.stepped && !rates.references.is_empty() {
+            values.resize(rates.numbers, 0.0);
+            match self.instance.output_derivatives(&rates.references, &rates.orders, &mut values) {
+                Ok(()) => {
+                    let mut factorial = 1.0;
+                    for (k, row) in values.chunks_mut(rates.outputs).enumerate() {
+                        factorial *= (k + 1) as f64;
+                        row.iter_mut().for_each(|d| *d /= factorial);
+                    }
+                }
+                Err(e) if matches!(e.status, Status::Discard | Status::Error) => {
+                    self.tell_without(e.story());
+                    values.clear();
+                }
+                Err(e) => return Err(e),
+            }
+            self.tell_no_numbers(&values);
+        }
+        self.scratch.rates = values;
         Ok(())
     }
 
-    /// Coefficients beyond the value, per output.
-    fn derivatives(&self) -> Result<Vec<Vec<f64>>, CallError> {
-        let settings = &self.settings;
-        let mut out = vec![Vec::new(); settings.continuous.len()];
-        if settings.order == 0 || !self.data.place.stepped {
-            return Ok(out);
+    /// A remark on outputs whose derivatives are no numbers.
+    fn tell_no_numbers(&self, values: &[f64]) {
+        if values.iter().all(|d| d.is_finite()) {
+            return;
         }
-        let order = settings.order.min(self.interface.output_derivatives);
-        let known = settings.continuous.iter().enumerate();
-        let known: Vec<(usize, u32)> = known.filter_map(|(i, r)| Some((i, (*r)?))).collect();
-        let given = self.given_derivatives(order, &known)?;
-        let mut without = Vec::new();
-        for (k, &(i, _)) in known.iter().enumerate() {
-            let own: Vec<f64> = given.iter().skip(k).step_by(known.len()).copied().collect();
-            let good = own.iter().all(|d| d.is_finite());
-            if !good {
-                without.push(name_of(&settings.outputs, i));
-            }
-            let slope = self.data.place.slopes[i];
-            out[i] = match good {
-                true if !own.is_empty() => own,
-                _ if slope.is_finite() => vec![slope],
-                _ => Vec::new(),
-            };
-        }
-        if !without.is_empty() {
-            let story =
-                format!("the FMU gives no numbers as derivatives of {}", without.join(", "));
-            self.tell_without(story);
-        }
-        Ok(out)
+        let known = self.settings.continuous.iter().enumerate().filter(|(_, r)| r.is_some());
+        let bad = |k: usize| {
+            !values.iter().skip(k).step_by(self.settings.rates.outputs).all(|d| d.is_finite())
+        };
+        let without = known.enumerate().filter(|(k, _)| bad(*k));
+        let without: Vec<String> =
+            without.map(|(_, (i, _))| name_of(&self.settings.outputs, i)).collect();
+        let story = format!("the FMU gives no numbers as derivatives of {}", without.join(", "));
+        self.tell_without(story);
     }
 
-    /// Taylor coefficients of outputs that the FMU gives, order by order; none where it refuses them.
-    fn given_derivatives(
-        &self,
-        order: usize,
-        known: &[(usize, u32)],
-    ) -> Result<Vec<f64>, CallError> {
-        let (mut references, mut orders) = (Vec::new(), Vec::new());
-        for k in 1..=order {
-            references.extend(known.iter().map(|(_, r)| *r));
-            orders.extend(known.iter().map(|_| k as i32));
+    /// Coefficients of an output, and how many: derivatives that the FMU gives, else its last slope. `known` is its
+    /// place among those that have derivatives.
+    fn row(&self, port: usize, known: usize) -> ([f64; POWERS], usize) {
+        let mut row = [self.data.y[port], 0.0, 0.0, 0.0];
+        let settings = &self.settings;
+        if settings.order == 0 || !self.data.place.stepped || settings.continuous[port].is_none() {
+            return (row, 1);
         }
-        if references.is_empty() {
-            return Ok(Vec::new());
+        let given = self.scratch.rates.iter().skip(known).step_by(settings.rates.outputs.max(1));
+        let mut n = 1;
+        for d in given.take(POWERS - 1) {
+            row[n] = *d;
+            n += 1;
         }
-        match self.instance.output_derivatives(&references, &orders) {
-            Ok(mut values) => {
-                let mut factorial = 1.0;
-                for (k, row) in values.chunks_mut(known.len()).enumerate() {
-                    factorial *= (k + 1) as f64;
-                    row.iter_mut().for_each(|d| *d /= factorial);
-                }
-                Ok(values)
-            }
-            Err(e) if matches!(e.status, Status::Discard | Status::Error) => {
-                self.tell_without(e.story());
-                Ok(Vec::new())
-            }
-            Err(e) => Err(e),
+        if n == 1 || !row[1..n].iter().all(|d| d.is_finite()) {
+            let slope = self.data.place.slopes[port];
+            row = [row[0], slope, 0.0, 0.0];
+            n = if slope.is_finite() { 2 } else { 1 };
         }
+        (row, n)
     }
 
     /// A remark on derivatives of outputs that an FMU declares and does not have.
@@ -336,14 +350,16 @@ impl FmuUnit {
 
     /// Lines up segments of the outputs that are not what receivers hold, for tick `at`.
     pub(super) fn queue(&mut self, at: i64) -> Result<(), CallError> {
-        let more = self.derivatives()?;
+        self.look_at_rates()?;
         let (timer, settings) = (self.data.timer, Arc::clone(&self.settings));
         let horizon = self.seconds(settings.step);
         watch(&self.instance, &settings.usual, &self.data.y, timer.resolution().seconds(at));
-        for (port, more) in more.into_iter().enumerate() {
+        let mut known = 0;
+        for port in 0..settings.continuous.len() {
             let (y, left) = (self.data.y[port], self.data.left[port]);
-            let mut c = vec![y];
-            c.extend(more);
+            let (row, n) = self.row(port, known);
+            known += usize::from(settings.continuous[port].is_some());
+            let c = &row[..n];
             if let Some(bad) = c.iter().find(|x| !x.is_finite()) {
                 let time = self.data.place.time;
                 let call =
@@ -352,7 +368,7 @@ impl FmuUnit {
             }
             let smooth = settings.continuous[port].is_some();
             let jump = y != left && (self.data.jumped || !smooth);
-            let new = Segment::new(&c, Flag::Continuous, y);
+            let new = Segment::new(c, Flag::Continuous, y);
             let wrong = match &self.data.sent[port] {
                 None => true,
                 Some(held) => {
@@ -379,7 +395,7 @@ impl FmuUnit {
                     (_, _, false) => (Flag::Jump, held.unwrap_or(y)),
                     _ => (Flag::Continuous, y),
                 };
-                self.data.outbox.push((port as u16, Segment::new(&c, flag, left)));
+                self.data.outbox.push((port as u16, Segment::new(c, flag, left)));
             }
         }
         Ok(())

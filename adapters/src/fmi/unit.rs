@@ -18,7 +18,8 @@ use super::{
     description::Interface,
     discrete::Whole,
     instance::{Block, CallError, Instance, ROUNDS, StateHandle, crowded},
-    library::Updated,
+    layout::Layout,
+    library::{Curve, Updated},
     nominal::Nominal,
 };
 use serde::{Deserialize, Serialize};
@@ -54,6 +55,10 @@ pub(super) struct Settings {
     pub smooth: Vec<Block>,
     /// Inputs that event mode wants.
     pub discrete: Vec<Block>,
+    /// All of them.
+    pub inputs: Vec<Block>,
+    /// Whether an output, or a derivative of one, may follow an input at once.
+    pub passing: bool,
     pub whole: Whole,
     /// Per input: the reference, if it can be set inside steps.
     pub intermediate: Vec<Option<u32>>,
@@ -61,9 +66,51 @@ pub(super) struct Settings {
     pub outputs: Vec<Block>,
     /// Per output: its reference, if it changes continuously.
     pub continuous: Vec<Option<u32>>,
+    pub rates: Rates,
     /// Nominal values of outputs.
     pub usual: Vec<Nominal>,
     pub beginning: Beginning,
+}
+
+/// Derivatives of outputs that the FMU is asked for: all of the first order, then all of the next one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Rates {
+    /// Variables.
+    pub references: Vec<u32>,
+    pub orders: Vec<i32>,
+    /// How many outputs have them.
+    pub outputs: usize,
+    /// How many numbers these are.
+    pub numbers: usize,
+}
+
+impl Rates {
+    /// Those of the outputs that change continuously.
+    pub(super) fn new(layout: &Layout, order: usize) -> Self {
+        let known = || layout.ported(&layout.outputs).filter(|p| p.variable.continuous);
+        let references: Vec<u32> = known().map(|p| p.variable.reference).collect();
+        let outputs = known().map(|p| p.variable.elements).sum::<usize>();
+        let orders = (1..=order as i32).flat_map(|k| known().map(move |_| k)).collect();
+        let outputs = if order > 0 { outputs } else { 0 };
+        Self { references: references.repeat(order), orders, outputs, numbers: outputs * order }
+    }
+}
+
+/// Memory that is used again from step to step.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    /// Values of inputs.
+    pub inputs: Vec<f64>,
+    /// Inputs inside a step.
+    pub curves: Vec<Curve>,
+    /// Outputs before a step.
+    pub before: Vec<f64>,
+    /// Outputs that were replaced.
+    pub row: Vec<f64>,
+    /// Derivatives of outputs.
+    pub rates: Vec<f64>,
+    /// A saved state that is needed no more.
+    pub state: Option<Arc<StateHandle>>,
 }
 
 /// The unit's action at the due time.
@@ -101,6 +148,14 @@ pub(super) struct Place {
     pub slopes: Vec<f64>,
     /// The first step was made.
     pub stepped: bool,
+}
+
+impl Place {
+    /// Takes the other one's facts, and no memory.
+    pub(super) fn take(&mut self, other: &Self) {
+        (self.time, self.next, self.stepped) = (other.time, other.next, other.stepped);
+        self.slopes.clone_from(&other.slopes);
+    }
 }
 
 /// Everything that changes in a run, beside the FMU's own state.
@@ -146,6 +201,7 @@ pub struct FmuUnit {
     pub(super) data: Data,
     /// The FMU's state at the last transition, while it is ahead.
     pub(super) base: Option<Arc<StateHandle>>,
+    pub(super) scratch: Scratch,
 }
 
 impl FmuUnit {
@@ -184,7 +240,8 @@ impl FmuUnit {
             counts: UnitStatistics::default(),
         };
         let settings = Arc::new(settings);
-        let mut unit = Self { instance, interface, settings, data, base: None };
+        let scratch = Scratch::default();
+        let mut unit = Self { instance, interface, settings, data, base: None, scratch };
         unit.queue(0)?;
         unit.data.timer.at_once();
         Ok(unit)
@@ -271,13 +328,32 @@ impl FmuUnit {
         self.data.place.next.filter(|t| self.interface.event_mode && from < *t && *t <= to)
     }
 
+    /// Saves the FMU's state, where that can be in the memory of the last one.
+    fn save_base(&mut self) -> Result<(), CallError> {
+        let mut state = self.scratch.state.take();
+        match state.as_mut().and_then(Arc::get_mut) {
+            Some(own) => self.instance.save_over(own)?,
+            None => state = Some(Arc::new(self.instance.save()?)),
+        }
+        self.base = state;
+        Ok(())
+    }
+
+    /// Nobody goes back to the saved state any more.
+    fn leave_base(&mut self) {
+        if let Some(state) = self.base.take() {
+            self.scratch.state = Some(state);
+        }
+    }
+
     fn go_ahead(&mut self, due: i64, per_second: u64) -> Result<(), CallError> {
         let now = self.data.timer.now();
         if self.settings.state_access {
-            self.base = Some(Arc::new(self.instance.save()?));
+            self.save_base()?;
         }
-        self.data.base.clone_from(&self.data.place);
-        let y = self.data.y.clone();
+        self.data.base.take(&self.data.place);
+        let mut y = std::mem::take(&mut self.scratch.row);
+        y.clone_from(&self.data.y);
         let target = self.target(due);
         let event = self.walk(target, true)?;
         let mut at = due;
@@ -350,9 +426,9 @@ impl FmuUnit {
 
     /// The step ahead has become the present.
     fn commit(&mut self, fx: &mut Effects<Value>) {
-        self.base = None;
+        self.leave_base();
         if let Some(found) = self.data.found.take() {
-            self.data.y = found.y;
+            self.scratch.row = std::mem::replace(&mut self.data.y, found.y);
             self.data.terminate = found.terminate;
             if found.event {
                 let planned = self.data.base.next;
@@ -421,7 +497,7 @@ impl FmuUnit {
                 if moved {
                     self.arrive(fx)?;
                 }
-                self.base = None;
+                self.leave_base();
             }
             (Plan::Present, true) => self.arrive(fx)?,
             (Plan::Present, false) if moved => self.arrive(fx)?,

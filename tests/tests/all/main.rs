@@ -1,5 +1,6 @@
 //! The one integration test binary: a module per area, a test per case of the conformance list
 //! (named by its id) and per property.
+mod allocations;
 mod checkpoint;
 mod conformance;
 #[cfg(feature = "fmi")]

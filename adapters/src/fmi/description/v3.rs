@@ -85,8 +85,8 @@ impl<'a> Definitions<'a> {
         let by_parameter =
             || self.starts.get(node.attribute("valueReference")?).map(String::as_str);
         let text = node.attribute("start").or_else(by_parameter);
-        text.and_then(|t| t.trim().parse().ok())
-            .ok_or_else(|| "a dimension without a length".into())
+        let text = text.ok_or("a dimension without a length")?;
+        text.trim().parse().map_err(|_| format!("a dimension of length {text:?}, which is no size"))
     }
 }
 

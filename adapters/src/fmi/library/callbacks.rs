@@ -44,7 +44,7 @@ impl Default for Callbacks2 {
 }
 
 /// An input as a polynomial of time, for intermediate update.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
     /// Value reference of a `Float64` of one element.
     pub reference: u32,
@@ -52,6 +52,18 @@ pub struct Curve {
     pub origin: f64,
     /// Coefficients.
     pub coefficients: Vec<f64>,
+}
+
+impl Clone for Curve {
+    fn clone(&self) -> Self {
+        let Self { reference, origin, ref coefficients } = *self;
+        Self { reference, origin, coefficients: coefficients.clone() }
+    }
+    /// Steps follow each other fast: the memory of the coefficients is used again.
+    fn clone_from(&mut self, other: &Self) {
+        (self.reference, self.origin) = (other.reference, other.origin);
+        self.coefficients.clone_from(&other.coefficients);
+    }
 }
 
 impl Curve {
@@ -101,6 +113,8 @@ const LOG: usize = 64;
 pub(super) struct Environment {
     pub heard: Mutex<Heard>,
     pub curves: Mutex<Vec<Curve>>,
+    /// Memory for references and values of one update, which no lock is held during.
+    pub room: Mutex<(Vec<u32>, Vec<f64>)>,
     pub set_float64: Option<Set<f64>>,
     pub instance: Mutex<Handle>,
 }
@@ -167,12 +181,19 @@ pub(super) extern "C" fn intermediate(
     if set_requested == 0 || curves.is_empty() || instance.0.is_null() {
         return;
     }
-    let references: Vec<u32> = curves.iter().map(|c| c.reference).collect();
-    let values: Vec<f64> = curves.iter().map(|c| c.value(time)).collect();
+    let Ok(mut room) = env.room.lock().map(|mut room| std::mem::take(&mut *room)) else { return };
+    let (references, values) = &mut room;
+    references.clear();
+    references.extend(curves.iter().map(|c| c.reference));
+    values.clear();
+    values.extend(curves.iter().map(|c| c.value(time)));
     let (handle, n) = (*instance, references.len());
     drop((curves, instance));
     // SAFETY: the standard allows setting these variables here; lengths are those of the vectors.
     let raw = unsafe { set_float64(handle.0, references.as_ptr(), n, values.as_ptr(), n) };
+    if let Ok(mut own) = env.room.lock() {
+        *own = room;
+    }
     let Ok(mut heard) = env.heard.lock() else { return };
     heard.updates += 1;
     let status = Status::new(raw);

@@ -26,7 +26,7 @@ mod values;
 
 use super::description::{InterfaceKind, Version};
 pub use callbacks::{Curve, Heard};
-pub(super) use environment::WorkingFolder;
+pub(super) use environment::{WorkingFolder, may_move};
 pub use exchange::{Completed, Vector};
 use libloading::Library;
 pub use raw::{RawInstance, RawState};
@@ -56,7 +56,10 @@ impl Functions {
     /// When the system cannot load the library (with its message), or a function is missing that the
     /// interface needs.
     fn load(path: &Path, version: Version, kind: InterfaceKind) -> Result<Self, String> {
-        let binary = table::open(path)?;
+        let binary = table::open(path);
+        // Those that were compiled for speed at any price change the arithmetic when they are loaded.
+        environment::standard_arithmetic();
+        let binary = binary?;
         let api = match version {
             Version::V2 => Api::V2(v2::Table::find(&binary, kind)?),
             Version::V3 => Api::V3(v3::Table::find(&binary, kind)?),
@@ -116,10 +119,6 @@ impl Status {
     /// Whether the call was carried out.
     pub fn is_good(self) -> bool {
         matches!(self, Self::Ok | Self::Warning)
-    }
-    /// Itself, if it is bad; else discard.
-    fn max_discard(self) -> Self {
-        if self.is_good() { Self::Discard } else { self }
     }
 }
 

@@ -21,6 +21,8 @@ pub struct RawInstance {
     pub(super) running: bool,
     /// Derivatives of inputs that it was told, and how many it takes.
     pub(super) slopes: Slopes,
+    /// Whether the FMU saves a state into the memory of an older one.
+    pub(super) reuses_states: bool,
 }
 
 /// Orders of derivatives of inputs (FMI 2.0).
@@ -72,11 +74,15 @@ impl RawInstance {
         self.environment.heard.lock().map(|mut h| std::mem::take(&mut *h)).unwrap_or_default()
     }
 
+    /// Whether callbacks left nothing.
+    pub fn is_silent(&self) -> bool {
+        self.environment.heard.lock().is_ok_and(|h| h.log.is_empty() && h.refused.is_none())
+    }
+
     /// Inputs for intermediate updates of the next steps.
     pub fn set_curves(&mut self, curves: &[Curve]) {
         if let Ok(mut c) = self.environment.curves.lock() {
-            c.clear();
-            c.extend_from_slice(curves);
+            curves.clone_into(&mut c);
         }
     }
 
@@ -89,11 +95,15 @@ impl RawInstance {
         status
     }
 
-    pub(super) fn absent(&mut self) -> Status {
+    /// Adds to what the FMU said.
+    pub(super) fn say(&self, status: Status, text: String) {
         if let Ok(mut heard) = self.environment.heard.lock() {
-            let text = "the binary does not have this function".to_owned();
-            heard.log.push((Status::Error, OWN.to_owned(), text));
+            heard.log.push((status, OWN.to_owned(), text));
         }
+    }
+
+    pub(super) fn absent(&mut self) -> Status {
+        self.say(Status::Error, "the binary does not have this function".to_owned());
         Status::Error
     }
 
@@ -337,6 +347,7 @@ impl Drop for RawInstance {
             };
             // SAFETY: the last call of this instance; its states are gone.
             free.into_iter().for_each(|f| unsafe { f(self.handle.0) });
+            standard_arithmetic();
         } else if !self.handle.0.is_null()
             && let Some(library) = self.functions.binary.take()
         {

@@ -2,6 +2,7 @@
 use super::{
     Api, Functions, RawInstance, Request,
     callbacks::{Callbacks2, Environment, Handle, intermediate, logger, text},
+    environment::standard_arithmetic,
     raw::Slopes,
     table::Raw,
     v2,
@@ -110,6 +111,7 @@ impl RawInstance {
         let environment = Box::new(Environment {
             heard: Mutex::default(),
             curves: Mutex::default(),
+            room: Mutex::default(),
             set_float64: match &functions.api {
                 Api::V2(_) => None,
                 Api::V3(f) => f.set_float64,
@@ -121,6 +123,7 @@ impl RawInstance {
         let raw = unsafe {
             functions.instantiate(&texts, request, &raw const *environment, &raw const *callbacks)
         };
+        standard_arithmetic();
         let raw = raw.unwrap_or(ptr::null_mut());
         let (handle, dead) = (Handle(raw), raw.is_null());
         let slopes = Slopes::default();
@@ -132,6 +135,7 @@ impl RawInstance {
             dead,
             running: false,
             slopes,
+            reuses_states: true,
         };
         if dead {
             let log: Vec<String> = this.heard().log.into_iter().map(|(_, _, m)| m).collect();

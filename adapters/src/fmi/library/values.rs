@@ -11,23 +11,33 @@ use std::{
     ptr,
 };
 
+/// Numbers of the FMU's types that need no memory from the heap.
+const FEW: usize = 16;
+
+/// Room for so many numbers of a type.
+fn with_room<U: Copy + Default, T>(n: usize, work: impl FnOnce(&mut [U]) -> T) -> T {
+    if n <= FEW { work(&mut [U::default(); FEW][..n]) } else { work(&mut vec![U::default(); n]) }
+}
+
 impl RawInstance {
-    /// Derivatives of outputs: one order and one value per reference.
+    /// Derivatives of outputs: one order per reference, and one value, or as many as an array has elements.
     pub fn output_derivatives(
         &mut self,
         references: &[u32],
         orders: &[i32],
         values: &mut [f64],
     ) -> Status {
-        if self.dead || references.len() != orders.len() || references.len() != values.len() {
+        if self.dead || references.len() != orders.len() {
             return Status::Fatal;
         }
         let (vr, n, out) = (references.as_ptr(), references.len(), values.as_mut_ptr());
+        let length = values.len();
         // An FMU that has none is well otherwise.
         let running = self.running;
         let status = match &self.functions.api {
+            Api::V2(_) if n != length => Status::Discard,
             Api::V2(f) => call!(self, f.output_derivatives, vr, n, orders.as_ptr(), out),
-            Api::V3(f) => call!(self, f.output_derivatives, vr, n, orders.as_ptr(), out, n),
+            Api::V3(f) => call!(self, f.output_derivatives, vr, n, orders.as_ptr(), out, length),
         };
         self.running = running;
         status
@@ -62,11 +72,26 @@ impl RawInstance {
         values: &mut [f64],
         real: impl Fn(U) -> f64,
     ) -> Status {
-        let mut buffer = vec![U::default(); values.len()];
-        let (vr, n, length) = (references.as_ptr(), references.len(), buffer.len());
-        let status = call!(self, f, vr, n, buffer.as_mut_ptr(), length);
-        values.iter_mut().zip(buffer).for_each(|(v, b)| *v = real(b));
-        status
+        let (vr, n, length) = (references.as_ptr(), references.len(), values.len());
+        with_room(length, |buffer: &mut [U]| {
+            let status = call!(self, f, vr, n, buffer.as_mut_ptr(), length);
+            values.iter_mut().zip(buffer).for_each(|(v, b)| *v = real(*b));
+            status
+        })
+    }
+
+    /// Sets variables of a type from reals.
+    fn set_as<U: Copy + Default>(
+        &mut self,
+        f: Option<v3::Set<U>>,
+        references: &[u32],
+        values: &[f64],
+        of: impl Fn(f64) -> U,
+    ) -> Status {
+        with_room(values.len(), |buffer: &mut [U]| {
+            buffer.iter_mut().zip(values).for_each(|(b, &x)| *b = of(x));
+            self.set(f, references, buffer)
+        })
     }
 
     fn set<U>(&mut self, f: Option<v3::Set<U>>, references: &[u32], values: &[U]) -> Status {
@@ -123,14 +148,15 @@ impl RawInstance {
         if references.len() != values.len() {
             return Status::Discard;
         }
-        let mut buffer = vec![0; values.len()];
         let (vr, n) = (references.as_ptr(), references.len());
         let f = if ty == T::Boolean { truth } else { integer };
-        let status = call!(self, f, vr, n, buffer.as_mut_ptr());
-        for (value, &b) in values.iter_mut().zip(&buffer) {
-            *value = if ty == T::Boolean { f64::from(u8::from(b != 0)) } else { f64::from(b) };
-        }
-        status
+        with_room(values.len(), |buffer: &mut [c_int]| {
+            let status = call!(self, f, vr, n, buffer.as_mut_ptr());
+            for (value, &b) in values.iter_mut().zip(&*buffer) {
+                *value = if ty == T::Boolean { f64::from(u8::from(b != 0)) } else { f64::from(b) };
+            }
+            status
+        })
     }
 
     /// Sets variables of one type. Reals are rounded to integers where the type asks for it.
@@ -150,24 +176,24 @@ impl RawInstance {
                 let truth = ty == T::Boolean;
                 let f = if truth { f.set_bool } else { f.set_integer };
                 let whole = |&x: &f64| if truth { i32::from(x != 0.0) } else { x.round() as c_int };
-                let buffer: Vec<c_int> = values.iter().map(whole).collect();
-                return call!(self, f, vr, n, buffer.as_ptr());
+                return with_room(n, |buffer: &mut [c_int]| {
+                    buffer.iter_mut().zip(values).for_each(|(b, x)| *b = whole(x));
+                    call!(self, f, vr, n, buffer.as_ptr())
+                });
             }
             Api::V3(f) => f,
         };
         macro_rules! whole {
             ($f:ident as $t:ty) => {{
                 let f = f.$f;
-                let v: Vec<$t> = values.iter().map(|x| x.round() as $t).collect();
-                self.set(f, references, &v)
+                self.set_as(f, references, values, |x| x.round() as $t)
             }};
         }
         match ty {
             T::Float64 => self.set(f.set_float64, references, values),
             T::Float32 => {
                 let f = f.set_float32;
-                let v: Vec<f32> = values.iter().map(|&x| x as f32).collect();
-                self.set(f, references, &v)
+                self.set_as(f, references, values, |x| x as f32)
             }
             T::Int8 => whole!(set_int8 as i8),
             T::UInt8 => whole!(set_uint8 as u8),
@@ -179,8 +205,7 @@ impl RawInstance {
             T::UInt64 => whole!(set_uint64 as u64),
             T::Boolean => {
                 let f = f.set_bool;
-                let v: Vec<u8> = values.iter().map(|&x| u8::from(x != 0.0)).collect();
-                self.set(f, references, &v)
+                self.set_as(f, references, values, |x| u8::from(x != 0.0))
             }
             T::String | T::Binary | T::Clock => Status::Discard,
         }

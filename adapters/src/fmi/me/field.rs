@@ -51,10 +51,24 @@ impl Field<'_> {
     /// Moves the FMU to the states and inputs at `t`, and to a time of its own.
     pub(super) fn place_at(&self, absolute: f64, t: f64, x: &[f64]) -> Result<(), CallError> {
         self.instance.place(absolute, x)?;
-        if self.settings.smooth.is_empty() {
-            return Ok(());
-        }
-        self.instance.write(&self.settings.smooth, &self.inputs_at(t))
+        self.instance.write(&self.settings.smooth, &self.smooth_at(t))
+    }
+
+    /// Values of all inputs, if there are some to be set with each place.
+    fn smooth_at(&self, t: f64) -> Vec<f64> {
+        if self.settings.smooth.is_empty() { Vec::new() } else { self.inputs_at(t) }
+    }
+
+    /// A vector of the FMU's at states and inputs, and at a time of its own.
+    fn evaluate(
+        &self,
+        absolute: f64,
+        (t, x): (f64, &[f64]),
+        what: Vector,
+        out: &mut [f64],
+    ) -> Result<(), CallError> {
+        let values = self.smooth_at(t);
+        self.instance.evaluate((absolute, x), (&self.settings.smooth, &values), what, out)
     }
 
     /// Event indicators there. A zero belongs to what lies below.
@@ -69,16 +83,17 @@ impl Field<'_> {
         (t, x): (f64, &[f64]),
         z: &mut [f64],
     ) -> Result<(), CallError> {
-        self.place_at(absolute, t, x)?;
-        self.instance.fill(Vector::Indicators, z)?;
+        self.evaluate(absolute, (t, x), Vector::Indicators, z)?;
         z.iter_mut().filter(|z| **z == 0.0).for_each(|z| *z = -f64::MIN_POSITIVE);
         Ok(())
     }
 
     /// Outputs there.
     pub(super) fn outputs(&self, t: f64, x: &[f64], y: &mut [f64]) -> Result<(), CallError> {
-        self.place(t, x)?;
-        self.instance.read(&self.settings.outputs, y)
+        self.instance.place(self.absolute(t), x)?;
+        let values = self.smooth_at(t);
+        let inputs = (&self.settings.smooth[..], &values[..]);
+        self.instance.read_with(inputs, &self.settings.outputs, y)
     }
 
     /// A column of the Jacobian by a difference, with `dx` the derivatives at `x`.
@@ -108,8 +123,7 @@ impl OdeSystem for Field<'_> {
     }
 
     fn rhs(&mut self, t: f64, x: &[f64], dx: &mut [f64]) -> Result<(), CallError> {
-        let filled = self.place(t, x).and_then(|()| self.instance.fill(Vector::Derivatives, dx));
-        match filled {
+        match self.evaluate(self.absolute(t), (t, x), Vector::Derivatives, dx) {
             // The FMU does not take these states: no number, so that the step becomes shorter.
             Err(e) if e.status == Status::Discard => {
                 dx.fill(f64::NAN);

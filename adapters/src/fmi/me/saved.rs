@@ -36,6 +36,15 @@ impl Snapshot for ExchangeUnit {
         Ok(Saved { data: self.data.clone(), state })
     }
 
+    fn save_over(&self, saved: &mut Saved) -> Result<(), SnapshotError> {
+        if !self.settings.state_access {
+            return Err(self.unable("state access (canGetAndSetFMUState)"));
+        }
+        self.instance.save_over(&mut saved.state).map_err(|e| self.refused(&e))?;
+        saved.data.clone_from(&self.data);
+        Ok(())
+    }
+
     fn restore(&mut self, saved: &Saved) -> Result<(), SnapshotError> {
         self.instance.restore(&saved.state).map_err(|e| self.refused(&e))?;
         self.data.clone_from(&saved.data);

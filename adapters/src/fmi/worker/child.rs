@@ -5,12 +5,13 @@ use super::{
         library::Status,
     },
     PROTOCOL, Question, Response, Start,
-    wire::{Wire, frame},
+    wire::{Wire, add, begun, frame, seal},
 };
 use rustix::{
     event::{PollFd, PollFlags, poll},
     process::{Resource, Rlimit, Signal, getpid, kill_process, setrlimit},
 };
+use serde::Deserialize;
 use std::{
     fs::File,
     io,
@@ -39,14 +40,18 @@ fn run() -> io::Result<()> {
     let said = made.as_ref().map(|_| ()).map_err(Clone::clone);
     wire.send(&frame(&said)?)?;
     let Ok(mut local) = made else { return Ok(()) };
+    let mut memory = Vec::new();
     loop {
-        let question: Question = wire.receive()?;
-        if question.calls.is_empty() {
+        let (question, calls) = part::<Question>(wire.message()?)?;
+        if question.calls == 0 {
             drop(local);
             return wire.send(&frame(&())?);
         }
-        let response = answer(&mut local, &question)?;
-        wire.send(&frame(&response)?)?;
+        let response = answer(&mut local, &question, calls)?;
+        memory = begun(memory);
+        add(&mut memory, &response)?;
+        seal(&mut memory)?;
+        wire.send(&memory)?;
     }
 }
 
@@ -63,30 +68,36 @@ fn instance(start: &Start<'_>) -> Result<Local, String> {
     Local::new(&start.request)
 }
 
-fn answer(local: &mut Local, question: &Question) -> io::Result<Response> {
+/// The next part of a message, and what follows.
+fn part<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> io::Result<(T, &'a [u8])> {
+    postcard::take_from_bytes(bytes).map_err(io::Error::other)
+}
+
+fn answer(local: &mut Local, question: &Question, mut rest: &[u8]) -> io::Result<Response> {
     let mut numbers = vec![0.0; question.room];
-    let mut last = (Status::Ok, Answer::Nothing);
-    for (k, bytes) in question.calls.iter().enumerate() {
-        let call: Call<'_> = postcard::from_bytes(bytes).map_err(io::Error::other)?;
+    let (mut last, mut back) = ((Status::Ok, Answer::Nothing), 0);
+    for k in (0..question.calls).rev() {
+        let (call, others) = part::<Call<'_>>(rest)?;
+        rest = others;
         last = local.carry(call, &mut numbers);
         if !last.0.is_good() {
             numbers.clear();
-            let earlier = k + 1 < question.calls.len();
-            last.1 = if earlier { Answer::Nothing } else { last.1 };
+            back = k;
             break;
         }
     }
     let mut reads = Vec::new();
-    for (bytes, room) in question.reads.iter().take_while(|_| last.0.is_good()) {
-        let call: Call<'_> = postcard::from_bytes(bytes).map_err(io::Error::other)?;
-        let mut numbers = vec![0.0; *room];
+    for _ in 0..if last.0.is_good() { question.reads } else { 0 } {
+        let ((room, call), others) = part::<(usize, Call<'_>)>(rest)?;
+        rest = others;
+        let mut numbers = vec![0.0; room];
         let (status, answer) = local.carry(call, &mut numbers);
         if status != Status::Ok {
             break;
         }
         reads.push((answer, numbers));
     }
-    Ok(Response { status: last.0, answer: last.1, numbers, reads, heard: local.heard() })
+    Ok(Response { status: last.0, back, answer: last.1, numbers, reads, heard: local.heard() })
 }
 
 /// Ends this process when its owner is gone, also while the FMU is busy.

@@ -8,7 +8,7 @@ use super::{
     Isolation, PROTOCOL, Question, Response, Start,
     program::command,
     recovery::{Mark, POINT, Point, Recovery},
-    wire::{Wire, frame},
+    wire::{Wire, add, begun, frame, seal},
 };
 use crate::process::{ended, kill};
 use serde::de::DeserializeOwned;
@@ -136,8 +136,10 @@ pub(in super::super) struct Remote {
     worker: Option<Worker>,
     heard: Heard,
     /// Calls that wait for the next one, and their marks.
-    calls: Vec<Vec<u8>>,
+    calls: Vec<u8>,
     marks: Vec<Mark>,
+    /// Memory of the last question.
+    memory: Vec<u8>,
     reads: Reads,
     recovery: Option<Recovery>,
     /// Where the worker works, and where the FMU is unpacked; they outlive the worker.
@@ -159,8 +161,21 @@ impl Remote {
         let recovery = limits.restart.then(Recovery::default);
         let (calls, marks, reads) = (Vec::new(), Vec::new(), Reads::default());
         let heard = Heard::default();
-        let _files = files;
-        Ok(Self { name, start, limits, worker, heard, calls, marks, reads, recovery, place, _files })
+        let (_files, memory) = (files, Vec::new());
+        Ok(Self {
+            name,
+            start,
+            limits,
+            worker,
+            heard,
+            calls,
+            marks,
+            memory,
+            reads,
+            recovery,
+            place,
+            _files,
+        })
     }
 
     fn ask(&mut self, frame: &[u8]) -> Result<Response, String> {
@@ -218,6 +233,33 @@ impl Remote {
         recovery.since.iter().try_for_each(|frame| self.ask(frame).map(|_| ()))
     }
 
+    /// All calls that wait in one message, with the reads that follow a step.
+    fn ask_all(&mut self, step: bool, room: usize) -> Result<Response, String> {
+        let mut frame = begun(std::mem::take(&mut self.memory));
+        let reads = if step { &self.reads.asked[..] } else { &[] };
+        let head = Question { calls: self.marks.len(), room, reads: reads.len() };
+        let made = add(&mut frame, &head).and_then(|()| {
+            frame.append(&mut self.calls);
+            for (call, room) in reads {
+                add(&mut frame, room)?;
+                frame.extend_from_slice(call);
+            }
+            seal(&mut frame)
+        });
+        self.calls.clear();
+        let response = made.map_err(|e| e.to_string()).and_then(|()| self.ask_on(&frame));
+        let mut due = false;
+        if let (Some(recovery), true) = (&mut self.recovery, response.is_ok()) {
+            due = recovery.note(&self.marks, frame.clone());
+        }
+        self.marks.clear();
+        self.memory = frame;
+        if due {
+            self.save_point();
+        }
+        response
+    }
+
     fn lost(&mut self, death: String) -> (Status, Answer) {
         self.heard.log.push((Status::Lost, "worker".to_owned(), death));
         (Status::Lost, Answer::Nothing)
@@ -244,8 +286,7 @@ impl Remote {
 }
 
 fn question(call: Call<'_>) -> Result<Vec<u8>, String> {
-    let call = postcard::to_stdvec(&call).map_err(|e| e.to_string())?;
-    frame(&Question { calls: vec![call], ..Question::default() }).map_err(|e| e.to_string())
+    frame(&(Question { calls: 1, ..Question::default() }, call)).map_err(|e| e.to_string())
 }
 
 /// Whether a call can wait for the next one: it has no answer, and FMUs do not refuse it with reasons. They go in one
@@ -275,62 +316,52 @@ impl Reads {
         if !self.open || !read {
             return None;
         }
-        let asked = self.asked.iter().zip(&self.answers);
-        let mut same = asked.filter(|((was, room), _)| was == bytes && *room == out.len());
-        let found = same.next().map(|(_, (answer, numbers))| {
+        let own = out.len();
+        let same = |(was, room): &(Vec<u8>, usize)| was == bytes && *room == own;
+        let found = self.asked.iter().position(same);
+        let found = found.and_then(|k| self.answers.get(k)).map(|(answer, numbers)| {
             out.copy_from_slice(numbers);
             answer.clone()
         });
-        let read = (bytes.to_vec(), out.len());
-        if !self.made.contains(&read) {
-            self.made.push(read);
+        if !self.made.iter().any(same) {
+            self.made.push((bytes.to_vec(), own));
         }
         found
     }
 
-    /// The reads to ask with a step.
-    fn with_step(&mut self) -> Vec<(Vec<u8>, usize)> {
+    /// The reads to ask with a step: those that followed the last one.
+    fn begin_step(&mut self) {
         self.open = true;
-        self.asked = std::mem::take(&mut self.made);
+        if !self.made.is_empty() {
+            std::mem::swap(&mut self.asked, &mut self.made);
+            self.made.clear();
+        }
         self.answers.clear();
-        self.asked.clone()
     }
 }
 
 impl Carrier for Remote {
     fn carry(&mut self, call: Call<'_>, out: &mut [f64]) -> (Status, Answer) {
-        let bytes = match postcard::to_stdvec(&call) {
-            Ok(bytes) => bytes,
-            Err(e) => return self.lost(e.to_string()),
-        };
-        if let Some(answer) = self.reads.known((&call, &bytes), out) {
+        let before = self.calls.len();
+        if let Err(e) = add(&mut self.calls, &call) {
+            return self.lost(e.to_string());
+        }
+        if let Some(answer) = self.reads.known((&call, &self.calls[before..]), out) {
+            self.calls.truncate(before);
             return (Status::Ok, answer);
         }
-        self.calls.push(bytes);
         self.marks.push(Mark::of(&call));
-        if waits(&call) && self.calls.len() < TOGETHER {
+        if waits(&call) && self.marks.len() < TOGETHER {
             return (Status::Ok, Answer::Nothing);
         }
-        let mut due = false;
         let step = matches!(call, Call::Step { .. });
-        let reads = if step { self.reads.with_step() } else { Vec::new() };
-        let question = Question { calls: std::mem::take(&mut self.calls), room: out.len(), reads };
-        let asked = frame(&question).map_err(|e| e.to_string());
-        let response = asked.and_then(|frame| {
-            let response = self.ask_on(&frame)?;
-            if let Some(recovery) = &mut self.recovery {
-                due = recovery.note(&self.marks, frame);
-            }
-            Ok(response)
-        });
-        self.marks.clear();
-        let response = match response {
+        if step {
+            self.reads.begin_step();
+        }
+        let response = match self.ask_all(step, out.len()) {
             Ok(response) => response,
             Err(death) => return self.lost(death),
         };
-        if due {
-            self.save_point();
-        }
         self.heard.merge(response.heard);
         if step {
             self.reads.answers = response.reads;
@@ -338,7 +369,24 @@ impl Carrier for Remote {
         if response.status.is_good() && response.numbers.len() == out.len() {
             out.copy_from_slice(&response.numbers);
         }
-        (response.status, response.answer)
+        let answer = match response.back {
+            0 => response.answer,
+            back => Answer::Earlier(back),
+        };
+        (response.status, answer)
+    }
+
+    fn defers(&self) -> bool {
+        true
+    }
+
+    fn defer(&mut self, call: &Call<'_>) -> bool {
+        if self.marks.len() + 1 >= TOGETHER || add(&mut self.calls, call).is_err() {
+            return false;
+        }
+        self.reads.open = false;
+        self.marks.push(Mark::of(call));
+        true
     }
 
     fn heard(&mut self) -> Heard {

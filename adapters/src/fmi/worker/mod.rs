@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Number of this protocol: program and worker must have one.
-const PROTOCOL: u32 = 2;
+const PROTOCOL: u32 = 3;
 
 /// How an FMU is isolated.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,21 +49,22 @@ struct Start<'a> {
     request: Request<'a>,
 }
 
-/// A question to the worker: calls, each in bytes of its own; only the last one gives an answer. None
-/// frees the instance.
+/// The beginning of a question to the worker. Calls follow, of which only the last one gives an answer; then come
+/// reads that are made as a rule, each behind its number of numbers. A question without calls frees the instance.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Question {
-    calls: Vec<Vec<u8>>,
+    calls: usize,
     /// How many numbers the caller has space for.
     room: usize,
-    /// Reads that follow as a rule, and for how many numbers each.
-    reads: Vec<(Vec<u8>, usize)>,
+    reads: usize,
 }
 
 /// The answer to the last call, or the status of the first one that was refused.
 #[derive(Debug, Serialize, Deserialize)]
 struct Response {
     status: Status,
+    /// How many calls before the last one was refused.
+    back: usize,
     answer: Answer,
     numbers: Vec<f64>,
     /// Answers to the reads, where all was accepted.

@@ -121,6 +121,60 @@ fn deaths_leave_no_mark_where_workers_are_restarted() {
     }
 }
 
+/// Where an FMU says that its state has 200 GiB, no checkpoint is written, no memory is taken, and the run goes on.
+#[test]
+fn states_that_claim_to_be_huge_are_refused() {
+    let bench = bench("huge");
+    for isolation in ["process", "none"] {
+        let keys = if isolation == "process" { "memory = '1 GB'" } else { "" };
+        let text = faulty(25, keys).replace("= 'process'", &format!("= '{isolation}'"));
+        let mut run = bench.start(&text);
+        run.to(S / 4).unwrap();
+        let e = run.sim.checkpoint().unwrap_err().to_string();
+        for part in ["plant", "the state has 214748364800 bytes", "at most 1023 MiB"] {
+            assert!(e.contains(part), "{isolation}: {e} should contain {part}");
+        }
+        run.to(S).unwrap();
+        assert!((run.value("plant", 0, S) - 1.0).abs() < 1e-12, "{isolation}");
+    }
+}
+
+/// Sizes that a description or a scenario asks for are judged before anything has them, wherever the FMU runs.
+#[test]
+fn sizes_beyond_all_bounds_are_refused() {
+    let bench = bench("sizes").fmu("space", &[]);
+    let keys = |n: u64| {
+        format!(
+            "[unit.plant]\nkind = 'fmu'\npath = 'space.fmu'\nstructure = {{ n = {n} }}\nisolation = 'process'\n"
+        )
+    };
+    let fails = |bench: &Bench, text: &str| {
+        let Err(e) = bench.load(text) else { panic!("{text}") };
+        format!("{e:?}")
+    };
+    assert!(fails(&bench, &keys(6)).contains("6 is not within 1 … 5"));
+    let bench = bench.fmu("space", &[(" max=\"5\"", "")]);
+    for n in [10_001, 1 << 40, i64::MAX as u64] {
+        let e = fails(&bench, &keys(n));
+        assert!(e.contains(&format!("{n} elements; 10000 are possible")), "{e}");
+    }
+    for (dimensions, part) in [
+        ("<Dimension start='1000000'/><Dimension start='1000000'/>", "1000000000000 elements"),
+        (
+            "<Dimension start='18446744073709551615'/><Dimension start='2'/>",
+            "18446744073709551615 elements",
+        ),
+        ("<Dimension start='1e30'/>", "a dimension of length \"1e30\", which is no size"),
+        ("<Dimension start='-1'/>", "a dimension of length \"-1\", which is no size"),
+    ] {
+        let own = "start=\"0\"/>\n    <Float64 name=\"y\"";
+        let with = format!("start=\"0\">{dimensions}</Float64>\n    <Float64 name=\"y\"");
+        let bench = Bench::new("sizes-described").fmu("faulty", &[(own, &with)]);
+        let e = fails(&bench, &faulty(0, ""));
+        assert!(e.contains(part), "{e} should contain {part}");
+    }
+}
+
 #[test]
 fn truncated_binaries_are_named() {
     let bench = bench("truncated");

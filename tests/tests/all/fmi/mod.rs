@@ -13,6 +13,7 @@ mod peer;
 mod policies;
 mod results;
 mod ses;
+mod speed;
 mod starts;
 
 use std::{
