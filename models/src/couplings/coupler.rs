@@ -164,7 +164,7 @@ impl Coupler {
     /// Tells of a coupling that diverges.
     fn watch(&mut self, fx: &mut Effects<Value>) {
         let (now, timer, lines) = (self.timer.now(), self.timer, &self.lines);
-        let gaps = || lines.iter().map(|line| line.gap(now, &timer)).collect();
+        let gaps = lines.iter().map(|line| line.gap(now, &timer));
         let Some((worst, gap)) = self.growth.look(self.exchanges, gaps) else { return };
         let name = self.policy.name(worst as u16);
         let note = format!(

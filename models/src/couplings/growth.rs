@@ -29,12 +29,13 @@ impl Growth {
     pub(super) fn look(
         &mut self,
         exchange: u64,
-        gaps: impl Fn() -> Vec<f64>,
+        gaps: impl Iterator<Item = f64>,
     ) -> Option<(usize, f64)> {
         match exchange % APART {
-            0 => self.compare(gaps()),
+            0 => self.compare(gaps),
             last if last == APART - 1 => {
-                self.before = gaps();
+                self.before.clear();
+                self.before.extend(gaps);
                 None
             }
             _ => None,
@@ -42,9 +43,8 @@ impl Growth {
     }
 
     #[cold]
-    fn compare(&mut self, gaps: Vec<f64>) -> Option<(usize, f64)> {
-        let worst = (0..gaps.len()).max_by(|a, b| gaps[*a].abs().total_cmp(&gaps[*b].abs()))?;
-        let gap = gaps[worst];
+    fn compare(&mut self, gaps: impl Iterator<Item = f64>) -> Option<(usize, f64)> {
+        let (worst, gap) = gaps.enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
         let swings = self.before.get(worst).is_some_and(|before| before * gap < 0.0);
         let most = if swings { SWINGING } else { STEADY };
         let grows = self.largest > 0.0 && gap.abs() > most * self.largest;

@@ -43,7 +43,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 /// How often the work asks for memory on this thread.
-pub fn during<T>(work: impl FnOnce() -> T) -> (u64, T) {
+pub(crate) fn during<T>(work: impl FnOnce() -> T) -> (u64, T) {
     let before = COUNT.get();
     let done = work();
     (COUNT.get() - before, done)

@@ -86,7 +86,9 @@ impl<'a> Definitions<'a> {
             || self.starts.get(node.attribute("valueReference")?).map(String::as_str);
         let text = node.attribute("start").or_else(by_parameter);
         let text = text.ok_or("a dimension without a length")?;
-        text.trim().parse().map_err(|_| format!("a dimension of length {text:?}, which is no size"))
+        text.trim()
+            .parse()
+            .map_err(|_| format!("a dimension of length {}, which is no size", text.trim()))
     }
 }
 

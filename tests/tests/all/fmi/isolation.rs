@@ -164,8 +164,8 @@ fn sizes_beyond_all_bounds_are_refused() {
             "<Dimension start='18446744073709551615'/><Dimension start='2'/>",
             "18446744073709551615 elements",
         ),
-        ("<Dimension start='1e30'/>", "a dimension of length \"1e30\", which is no size"),
-        ("<Dimension start='-1'/>", "a dimension of length \"-1\", which is no size"),
+        ("<Dimension start='1e30'/>", "variable u: a dimension of length 1e30, which is no size"),
+        ("<Dimension start='-1'/>", "variable u: a dimension of length -1, which is no size"),
     ] {
         let own = "start=\"0\"/>\n    <Float64 name=\"y\"";
         let with = format!("start=\"0\">{dimensions}</Float64>\n    <Float64 name=\"y\"");

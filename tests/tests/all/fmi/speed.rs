@@ -44,8 +44,9 @@ fn a_macro_step_is_a_step() {
     for (order, keys) in [("jacobi", ""), ("gauss-seidel", ""), ("jacobi", "state_access = false")]
     {
         let run = bench.run(&pair(keys).replace("'jacobi'", &format!("'{order}'")), 200 * MS);
+        // One more macro step begins at the end.
         let steps = run.sim.statistics()["steps"];
-        assert!(steps.abs_diff(400) <= 2, "{order}, {keys}: {steps} steps in 200 macro steps");
+        assert!(steps.abs_diff(402) <= 2, "{order}, {keys}: {steps} steps in 201 macro steps");
     }
 }
 
