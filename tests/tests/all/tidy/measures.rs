@@ -47,7 +47,7 @@ const EVENT_PATH: [&str; 20] = [
 ];
 
 /// Lines of code in these files, without comments, blank lines and tests.
-const EVENT_PATH_LINES: usize = 6963;
+const EVENT_PATH_LINES: usize = 6967;
 
 /// The rooms of `models` in their order: each imports only from those before it.
 const ROOMS: [&str; 12] = [
