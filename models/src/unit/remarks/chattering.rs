@@ -15,6 +15,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     #[cold]
+    pub(in crate::unit) fn endless_row(&self, k: usize) -> String {
+        let why = self.chattering().map_or_else(String::new, |why| format!("; {why}"));
+        format!("chattering: {}{why}", self.row(k))
+    }
+
+    #[cold]
     pub(in crate::unit) fn sent_back(&self, k: usize) -> String {
         let relation = &self.readers.relations[k].text;
         let why = self.chattering().unwrap_or_default();
