@@ -1,4 +1,4 @@
-//! What was read from archives is kept as long as they stay as they are: a scenario may have a thousand units of one
+//! Contents of archives are kept as long as these stay as they are: a scenario may have a thousand units of one
 //! FMU, and a unit asks for its description several times until it is built.
 use super::{
     archive::Contents,

@@ -54,7 +54,7 @@ impl Lag {
         self.solution(self.at, self.y).value(self.timer.seconds(self.at, at))
     }
 
-    /// What is sent at tick `at`. An answer to others who heard of this unit in the same tick is in full, as they may
+    /// The piece that is sent at tick `at`. An answer to others who heard of this unit in the same tick is in full, as they may
     /// be in a loop.
     fn piece(&self) -> Piece {
         let settles = self.sent.as_ref().is_none_or(|sent| sent.since() != self.at);

@@ -57,7 +57,7 @@ impl Functions {
     /// interface needs.
     fn load(path: &Path, version: Version, kind: InterfaceKind) -> Result<Self, String> {
         let binary = table::open(path);
-        // Those that were compiled for speed at any price change the arithmetic when they are loaded.
+        // Libraries compiled for speed at any price change the arithmetic when they are loaded.
         environment::standard_arithmetic();
         let binary = binary?;
         let api = match version {
