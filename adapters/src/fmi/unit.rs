@@ -85,7 +85,7 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    /// Places of the outputs that change continuously.
+    /// Rates of the outputs that change continuously.
     pub(super) fn new(layout: &Layout, order: usize) -> Self {
         let known = || layout.ported(&layout.outputs).filter(|p| p.variable.continuous);
         let references: Vec<u32> = known().map(|p| p.variable.reference).collect();
