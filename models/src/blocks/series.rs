@@ -12,8 +12,9 @@ const ORDERS: usize = 12;
 const LATE: f64 = 10.0;
 /// Tolerances below this ask for more than ticks of a nanosecond give.
 const LEAST: f64 = 1e-8;
-/// Up to so many time constants in a tick, a cubic with the slopes of the exponential falls all the way.
-const FALLS: f64 = 2.5;
+/// Up to so many time constants in a tick, a cubic with the first slope of the exponential, and with its integral, falls
+/// all the way.
+const FALLS: f64 = 2.25;
 
 /// An answer as a polynomial, for as long as receivers may use it.
 #[derive(Debug, Clone, Copy)]
@@ -136,13 +137,10 @@ impl Decay {
         // Control points of Bézier's form.
         let b = match order {
             0..3 => [1.0, (2.0 + end) / 3.0, (1.0 + 2.0 * end) / 3.0, end],
-            _ if constants <= FALLS => {
-                [1.0, 1.0 - constants / 3.0, end * (1.0 + constants / 3.0), end]
-            }
             _ => {
-                let area = (1.0 - end) / constants;
-                let inner = (0.5 * (4.0 * area - 1.0 - end)).max(end);
-                [1.0, inner, inner, end]
+                let inner = 4.0 * (1.0 - end) / constants - 1.0 - end;
+                let first = if constants <= FALLS { 1.0 - constants / 3.0 } else { 0.5 * inner };
+                [1.0, first.max(end), (inner - first).max(end), end]
             }
         };
         let powers = [
@@ -217,7 +215,7 @@ mod tests {
             if order > 2 && constants < 3.0 {
                 let area = piece.poly.integral(0.0).value(tick) / tick;
                 let exact = target + (start - target) * (1.0 - (-constants).exp()) / constants;
-                assert!((area - exact).abs() < 0.02, "{area} {exact}");
+                assert!((area - exact).abs() < 1e-9, "{area} {exact}");
             }
         }
         let d = Decay::follow(&[5.0], 2.0, 1.0);
