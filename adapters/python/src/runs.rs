@@ -128,6 +128,7 @@ pub(crate) fn write(py: Python<'_>, wanted: Wanted, out: PathBuf, force: bool) -
         out: out.clone(),
         event_list: Default::default(),
         real_time: None,
+        replay: None,
         executor,
         checkpoint_every: None,
         ties: None,
