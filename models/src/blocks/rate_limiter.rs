@@ -8,7 +8,7 @@ use crate::{
     },
     maths::poly::{Direction, earliest_root},
     signal::{
-        Held, NEVER, Poly, Sizes, Timer, repeats, shift,
+        Held, NEVER, Poly, Sizes, Timer, is_late, repeats, shift,
         statistics::UnitStatistics,
         value::{Flag, Segment, Value},
     },
@@ -105,8 +105,8 @@ impl Limiter {
         then.timer.fire();
         then.pass();
         let (line, end) = (self.output_from(at), then.output_from(at + 1).value(0.0));
-        let beyond = (line.value(tick) - end).abs() > OFF * self.tolerance;
-        beyond.then(|| Poly::new(&[line.value(0.0), (end - line.value(0.0)) / tick]))
+        is_late((line.value(tick) - end).abs(), self.tolerance)
+            .then(|| Poly::new(&[line.value(0.0), (end - line.value(0.0)) / tick]))
     }
 
     /// The segment that is sent at tick `at`.

@@ -2,16 +2,12 @@
 //! polynomial input, in closed form.
 use crate::{
     maths::poly::MAX_DEGREE,
-    signal::{Poly, horizon},
+    signal::{Poly, horizon, is_late},
 };
 use superdense_kernel::{Effects, Fact, message::Message};
 
 /// The highest order of segments that parameters allow.
 const ORDERS: usize = 12;
-/// By how many tolerances a segment may be off at the tick after it, which is the first one that can tell receivers.
-const LATE: f64 = 10.0;
-/// Tolerances below this ask for more than ticks of a nanosecond give.
-const LEAST: f64 = 1e-8;
 /// Up to so many time constants in a tick, a cubic with the first slope of the exponential, and with its integral, falls
 /// all the way.
 const FALLS: f64 = 2.25;
@@ -123,7 +119,7 @@ impl Decay {
         let poly = Poly::new(self.series.truncated(order));
         let seconds = horizon(order + 1, &own[order + 1..last], tolerance);
         let off = || (poly.value(tick) - self.value(tick)).abs();
-        if seconds < tick && off() > LATE * tolerance.max(LEAST) {
+        if seconds < tick && is_late(off(), tolerance) {
             return Piece { poly: self.within_a_tick(order, tick), seconds: tick, late: true };
         }
         Piece { poly, seconds, late: false }

@@ -10,5 +10,5 @@ mod swing;
 pub mod value;
 
 pub use held::{Held, Level, NEVER, Poly, Timer, combined, horizon, repeats, shift, trimmed};
-pub(crate) use sizes::Sizes;
+pub(crate) use sizes::{Sizes, is_late};
 pub(crate) use swing::Swing;

@@ -8,6 +8,16 @@ const NEVER: f64 = 1e5;
 /// Below, an output is zero but for rounding.
 const NOTHING: f64 = 1e-12;
 
+/// By how many bands a signal may be off when its receivers hear of it: one that is told in time is off by one.
+const BANDS: f64 = 10.0;
+/// Bands that are narrower ask for more than ticks of a nanosecond give.
+const LEAST: f64 = 1e-8;
+
+/// Whether a signal that is off by so much when its receivers hear of it changes faster than ticks can tell.
+pub(crate) fn is_late(off: f64, band: f64) -> bool {
+    off > BANDS * band.max(LEAST)
+}
+
 /// The largest value that was sent of each output.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Sizes(Vec<f64>);
