@@ -44,6 +44,8 @@ struct Cursor {
 struct History {
     /// Of a condition: per comparison.
     seen: Vec<Seen>,
+    /// Of a condition: the largest coefficient of each output.
+    sizes: Vec<f64>,
     cuts: Cuts,
 }
 
@@ -304,7 +306,7 @@ impl Evaluation {
         let interval = (from.seconds(rate), seconds);
         for track in &walk.tracks {
             let signal = &mut signals[track.signal];
-            let History { seen, cuts } = &mut histories[track.signal];
+            let History { seen, sizes, cuts } = &mut histories[track.signal];
             if looks {
                 let ends = track.folds.iter().filter(|&&f| self.folded[f].ends_at(from));
                 instants(ends, (from, interval.0), (signal, seen, parts), folds);
@@ -318,8 +320,9 @@ impl Evaluation {
                     let (from, to) = (place(a), place(b));
                     looking.iter().for_each(|&f| folds[f].truth(from, to.since(from, rate), holds));
                 };
+                note_sizes(sizes, parts);
                 let bands = event.then_some(&walk.bands[..]);
-                signal.truth((interval, early, bands), parts, (seen, cuts), &mut take);
+                signal.truth((interval, early, bands), (parts, sizes), (seen, cuts), &mut take);
             } else if !looking.is_empty() {
                 signal.number(interval, parts, cuts, &mut |a, b, c| {
                     let interval = Interval { from: place(a), seconds: (b - a) * seconds, c };
@@ -480,6 +483,13 @@ fn folds(reductions: &[Reduction]) -> (Vec<Reduction>, Vec<usize>) {
     };
     let places = reductions.iter().map(place).collect();
     (folded, places)
+}
+
+/// Raises the sizes of outputs to those of their next parts.
+fn note_sizes(sizes: &mut Vec<f64>, parts: &Parts) {
+    sizes.resize(parts.len(), 0.0);
+    let largest = |c: &Vec<f64>| c.iter().fold(0.0, |size: f64, c| size.max(c.abs()));
+    sizes.iter_mut().zip(parts).for_each(|(size, c)| *size = size.max(largest(c)));
 }
 
 /// Gives folds the value at an instant: the last one of their windows, at which an interval begins.

@@ -165,8 +165,10 @@ impl Fold {
         }
     }
 
-    /// An interval in which a condition holds throughout, or not.
-    pub(super) fn truth(&mut self, from: Moment, seconds: f64, holds: bool) {
+    /// An interval in which a condition holds throughout, or not, or hangs on what is no number.
+    pub(super) fn truth(&mut self, from: Moment, seconds: f64, holds: Option<bool>) {
+        self.broken |= holds.is_none();
+        let holds = holds == Some(true);
         let Kind::Truth { since, seconds: sum, count, first, last } = &mut self.how else { return };
         if !holds {
             *since = None;
@@ -186,7 +188,7 @@ impl Fold {
         for x in stopped.into_iter().chain([last]) {
             match &mut self.how {
                 Kind::Extreme { .. } => self.piece(Interval { from: at, seconds: 0.0, c: &[x] }),
-                Kind::Truth { .. } => self.truth(at, 0.0, x != 0.0),
+                Kind::Truth { .. } => self.truth(at, 0.0, (!x.is_nan()).then_some(x != 0.0)),
                 _ => {}
             }
         }

@@ -44,8 +44,8 @@ pub(super) struct Seen {
 /// The share of a value within which it is rounding: pieces are as good as that. A value that decays has the rounding
 /// of what it was for sums only, and then of what it is.
 pub(super) const ROUNDING: f64 = 1e-11;
-/// The share of the largest difference so far that sums may have left of it as rounding.
-const LEFT: f64 = 4.0 * f64::EPSILON;
+/// The share of the largest value so far that sums may have left of it as rounding.
+pub(super) const LEFT: f64 = 4.0 * f64::EPSILON;
 /// A difference below this share of the largest one so far may be one of values that have decayed.
 const NEAR: f64 = 1e-9;
 /// A tick, in the parts of it by which it may precede an event.
@@ -79,13 +79,17 @@ impl Seen {
         (early, band): (f64, Option<f64>),
         rounding: Option<f64>,
     ) -> Option<f64> {
+        // Without a number it has no side, and what it was goes on behind that.
+        if c[0].is_nan() {
+            return Some(f64::NAN);
+        }
         let rest: f64 = c[1..].iter().map(|c| c.abs()).sum();
         // Only larger ones than all before can raise the size.
         if c[0].abs() + rest > self.size {
             self.size = c.iter().fold(self.size, |size, c| size.max(c.abs()));
         }
         let most = ROUNDING * self.size;
-        self.rounding = rounding.map_or(most, |own| own.min(most).max(LEFT * self.size));
+        self.rounding = rounding.map_or(most, |own| own.min(most));
         self.turned = self.is_turned(c);
         let level = rest == 0.0;
         let terms = c.iter().enumerate().skip(1).map(|(k, c)| k as f64 * c);

@@ -1,7 +1,7 @@
 //! Formulas over outputs, on intervals in which all outputs are polynomials.
 use super::{
     Atom, Form, Gather, Signal,
-    side::{self, ROUNDING, Seen, Side},
+    side::{self, LEFT, ROUNDING, Seen, Side},
 };
 use superdense_models::{
     maths::{
@@ -78,7 +78,7 @@ impl Compiled {
         let z = &mut self.formulas.out;
         let Some(condition) = &self.condition else { return (None, z[0]) };
         z.iter_mut().zip(seen).for_each(|(z, seen)| *z = seen.kept(*z));
-        let truth = |z: &[f64]| f64::from(u8::from(condition.truth(z)));
+        let truth = |z: &[f64]| condition.decided(z).map_or(f64::NAN, |holds| holds.into());
         let stopped = seen.iter().any(Seen::has_arrived).then(|| {
             let on = |(z, seen): (&f64, &Seen)| if seen.has_arrived() { 0.0 } else { *z };
             truth(&z.iter().zip(seen).map(on).collect::<Vec<_>>())
@@ -98,16 +98,17 @@ impl Compiled {
         self.formulas.polynomials(interval, parts, cuts, &mut |(a, b), _, c| take(a, b, c));
     }
 
-    /// The truth on an interval: calls `take(from, to, holds)` for parts of it. Per comparison `seen` and `cuts` go on
+    /// The truth on an interval: calls `take(from, to, holds)` for parts of it, without a truth where it hangs on what is
+    /// no number. `sizes` are the largest of each output so far. Per comparison `seen` and `cuts` go on
     /// from interval to interval. A tick may precede the event that it stands for by `early` seconds. `ends` is given where
     /// an event ends the interval, or comes at the next tick: how far off the unit that brings it about may know each
     /// output.
     pub(super) fn truth(
         &mut self,
         (interval, early, ends): ((f64, f64), f64, Option<&[f64]>),
-        parts: &Parts,
+        (parts, sizes): (&Parts, &[f64]),
         (seen, cuts): (&mut Vec<Seen>, &mut Cuts),
-        take: &mut dyn FnMut(f64, f64, bool),
+        take: &mut dyn FnMut(f64, f64, Option<bool>),
     ) {
         let Self { formulas, condition, rows, known, signs, near, bands } = self;
         let Some(condition) = condition else { return };
@@ -115,9 +116,8 @@ impl Compiled {
         near.clear();
         if seen.iter().any(Seen::is_near) {
             near.resize(formulas.out.len(), 0.0);
-            let size = |port: usize| parts[port].iter().map(|c| c.abs()).sum::<f64>();
-            formulas.evaluate(interval.0, |port| parts[port][0]);
-            formulas.roundings(interval.0, |port| ROUNDING * size(port), near);
+            bands.resize(formulas.out.len(), 0.0);
+            formulas.near(interval, (parts, sizes), near, bands);
         }
         bands.clear();
         if let Some(of) = ends {
@@ -128,9 +128,16 @@ impl Compiled {
         }
         let Some(last) = rows.len().checked_sub(1) else {
             // A condition of constants has no comparison left.
-            return take(0.0, 1.0, condition.truth(&[]));
+            return take(0.0, 1.0, Some(condition.truth(&[])));
         };
         let early = early / interval.1;
+        // At a single instant a quotient may have no number.
+        let mut take = |from: f64, to: f64, holds: Option<bool>| {
+            if holds.is_some() || to - from > INSTANT {
+                take(from, to, holds);
+            }
+        };
+        cuts.of_signs();
         formulas.polynomials(interval, parts, cuts, &mut |(a, b), k, c| {
             rows[k].clear();
             rows[k].extend_from_slice(c);
@@ -147,8 +154,7 @@ impl Compiled {
             signs.clear();
             signs.extend(known.iter().flatten());
             if signs.len() == rows.len() {
-                take(a, b, condition.truth(signs));
-                return;
+                return take(a, b, condition.decided(signs));
             }
             let all = rows.iter().zip(&mut *seen).zip(&*known);
             let sides = all.map(|((c, seen), sign)| match sign {
@@ -164,7 +170,7 @@ impl Compiled {
 
 /// The truth of a condition over a part in which the differences of all comparisons have these signs, and at the
 /// instant at which it begins if that is one of its own.
-fn part(condition: &Condition, sides: &[Vec<Side>], take: &mut dyn FnMut(f64, f64, bool)) {
+fn part(condition: &Condition, sides: &[Vec<Side>], take: &mut dyn FnMut(f64, f64, Option<bool>)) {
     let mut ends: Vec<f64> = sides.iter().flatten().map(|side| side.to).collect();
     let instant = ends.contains(&0.0).then_some([0.0, 0.0]);
     ends.push(0.0);
@@ -173,7 +179,7 @@ fn part(condition: &Condition, sides: &[Vec<Side>], take: &mut dyn FnMut(f64, f6
     let pairs = ends.windows(2).map(|pair| [pair[0], pair[1]]);
     for [from, to] in instant.into_iter().chain(pairs) {
         let z: Vec<f64> = sides.iter().map(|sides| side::before(sides, to)).collect();
-        take(from, to, condition.truth(&z));
+        take(from, to, condition.decided(&z));
     }
 }
 
@@ -281,6 +287,26 @@ impl Formulas {
         }
     }
 
+    /// Writes how far rounding moves the numbers on an interval, of outputs that were as large as `sizes` before, with room
+    /// for as many. Beyond a kink within it others count.
+    fn near(
+        &mut self,
+        interval: (f64, f64),
+        (parts, sizes): (&Parts, &[f64]),
+        near: &mut [f64],
+        room: &mut [f64],
+    ) {
+        let size = |port: usize| parts[port].iter().map(|c| c.abs()).sum::<f64>();
+        let rounding = |port: usize| (ROUNDING * size(port)).max(LEFT * sizes[port]);
+        for share in [0.0, 0.5, 1.0] {
+            let at = interval.0 + share * interval.1;
+            self.evaluate(at, |port| poly::eval(&parts[port], share));
+            self.roundings(at, rounding, room);
+            let finite = room.iter().map(|x| if x.is_finite() { *x } else { 0.0 });
+            near.iter_mut().zip(finite).for_each(|(near, x)| *near = near.max(x));
+        }
+    }
+
     /// Writes how far rounding moves the numbers for values with these roundings, and where formulas switch.
     fn roundings(&mut self, time: f64, mut port: impl FnMut(usize) -> f64, out: &mut [f64]) {
         let mut next = 0;
@@ -323,6 +349,8 @@ impl Curves for Over<'_> {
     }
 }
 
+/// The largest part of an interval that counts as an instant: what rounding makes of a threshold is no longer.
+const INSTANT: f64 = 1e-8;
 /// The share of the coefficients of an output by which it may be rounded.
 const ROUNDED: f64 = 4.0 * f64::EPSILON;
 

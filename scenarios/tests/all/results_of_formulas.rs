@@ -403,3 +403,61 @@ fn thresholds_at_which_another_unit_switches() {
         compare(&room, &[("first(room.T >= 21)", begun)], off);
     }
 }
+
+/// Values beside a pole say nothing of those elsewhere, and neither does a single instant without a number.
+#[test]
+fn conditions_beside_poles() {
+    let lag = "stop = '10 s'\nsample = 'none'\n[unit.l]\nkind = 'equations'\nstates = { y = 0, x = 1, v = 0 }\n\
+               derivatives = { y = '1 - y', x = 'v', v = '-x' }\noutputs = { y = 'y', x = 'x', v = 'v' }\n\
+               tolerance = 1e-9";
+    let (pi, half) = (std::f64::consts::PI, 2f64.ln());
+    let close = -(1.0 - 10f64.powf(-0.15)).ln();
+    let wanted = [
+        // Minus infinity at the start.
+        ("first(20*log10(abs(l.y)) > -3)", close),
+        ("duration(20*log10(abs(l.y)) > -3)", 10.0 - close),
+        ("count(20*log10(abs(l.y)) > -3)", 1.0),
+        ("duration(1/l.y < 2)", 10.0 - half),
+        ("first(1/time < 0.5)", 2.0),
+        ("duration(time/time > 0.5)", 10.0),
+        // Poles on the way.
+        ("duration(tan(time) > 1)", 0.75 * pi),
+        ("count(tan(time) > 1)", 3.0),
+    ];
+    compare(lag, &wanted, 1e-6);
+    // 1/cos t is above 2 where cos t lies between 0 and 1/2: for pi/6 on each side of a pole.
+    let others = [
+        ("duration(1/l.x > 2)", 0.5 * pi),
+        ("count(1/l.x > 2)", 3.0),
+        ("duration(1/l.x < 2)", 10.0 - 0.5 * pi),
+        ("duration((0.8*l.x + 0.01)/l.x > 0.9)", duration_above()),
+    ];
+    compare(lag, &others, 1e-6);
+}
+
+/// The time in 10 s in which 0.01/cos t is above 0.1: cos t is between 0 and 0.1.
+fn duration_above() -> f64 {
+    3.0 * (0.1f64.acos() - 0.5 * std::f64::consts::PI).abs()
+}
+
+/// Where a condition hangs on the root or the logarithm of a negative number, there is no result.
+#[test]
+fn conditions_without_a_number() {
+    let wave = "stop = '10 s'\nsample = 'none'\n[unit.o]\nkind = 'equations'\nstates = { v = 1, x = 0 }\n\
+                derivatives = { x = 'v', v = '-x' }\noutputs = { v = 'v' }\ntolerance = 1e-10\n[result]\n\
+                a = 'duration(log(o.v) < -0.5)'\nb = 'count(sqrt(o.v) > 0.5)'\nc = 'first(asin(3*o.v) < -2)'\n\
+                d = 'duration(o.v > 0 and log(o.v) < -0.5)'\ne = 'last(sqrt(o.v) > 2)'\n";
+    let done = run(wave, &[]);
+    for name in ["a", "b", "c", "e"] {
+        assert_eq!(value(&done, name), None, "{name}");
+        let told = |note: &String| note.contains(&format!("`{name}` is no number"));
+        assert!(done.summary.notes.iter().any(told), "{:?}", done.summary.notes);
+    }
+    let part = (-0.5f64).exp().acos();
+    let wanted = 3.0 * (0.5 * std::f64::consts::PI - part);
+    assert!(
+        value(&done, "d").is_some_and(|d| (d - wanted).abs() < 1e-6),
+        "{:?}",
+        value(&done, "d")
+    );
+}

@@ -176,6 +176,22 @@ impl Condition {
         truths.pop().unwrap_or(true)
     }
 
+    /// The truth where it does not hang on the values of z that are no numbers: they may have any sign.
+    ///
+    /// # Panics
+    /// As [`truth`](Self::truth).
+    pub fn decided(&self, z: &[f64]) -> Option<bool> {
+        let Some(place) = z.iter().position(|z| z.is_nan()) else {
+            return Some(self.truth(z));
+        };
+        let mut z = z.to_vec();
+        let [below, none, above] = [-1.0, 0.0, 1.0].map(|sign| {
+            z[place] = sign;
+            self.decided(&z)
+        });
+        below.filter(|_| below == none && none == above)
+    }
+
     /// The truth on the given variables.
     ///
     /// # Panics

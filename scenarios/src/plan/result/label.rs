@@ -19,7 +19,7 @@ impl Reader<'_> {
     ) -> Option<Measure> {
         let name = |name: &str| match masked.vars.get(name) {
             Some(&reduction) => self.of_reduction(&self.found.reductions[reduction as usize]),
-            None if name == "stop" => time(),
+            None if name == "stop" => of("s"),
             None => self.eval.measure(name),
         };
         let (measure, errors) = ast.measure(&name, self.session.functions());
@@ -34,7 +34,8 @@ impl Reader<'_> {
         };
         let measure = measure.unwrap_or(Measure::Unknown);
         match reduction.how {
-            How::Duration | How::First | How::Last | How::TimeOfMin | How::TimeOfMax => time(),
+            How::Duration | How::First | How::Last | How::TimeOfMin | How::TimeOfMax => of("s"),
+            How::Rate => of("1/s"),
             How::Integral => measure.integral(),
             How::Rms | How::Std if measure.is_scale() => Measure::Unknown,
             How::Rms | How::Std => measure,
@@ -96,6 +97,6 @@ impl Reader<'_> {
     }
 }
 
-fn time() -> Measure {
-    quantity::unit("s").map_or(Measure::Unknown, |unit| Measure::of(&unit))
+fn of(unit: &str) -> Measure {
+    quantity::unit(unit).map_or(Measure::Unknown, |unit| Measure::of(&unit))
 }
