@@ -10,7 +10,7 @@ use crate::{
     port::OutPort,
     simulation::Simulation,
     snapshot::{Snapshot, SnapshotError, decode, encode},
-    time::Duration,
+    time::{Duration, Resolution, TimeError},
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// A simulation inside another: its root's ports are the model's ports, its cycles happen in the
 /// cycles of the outer run, micro-step by micro-step.
 ///
-/// Its clock is the outer one: both count the same ticks. The inner run keeps its own trace hash.
+/// Its clock is the outer one: both count the same ticks, and a run of another resolution is refused. The inner run keeps its own trace hash.
 ///
 /// ```
 /// use superdense_kernel::{Coupled, Simulation, nested::Nested};
@@ -137,6 +137,9 @@ impl<M: Message + Serialize + DeserializeOwned> Atomic<M> for Nested<M> {
     }
     fn outputs(&self) -> u16 {
         self.outputs
+    }
+    fn init(&mut self, run: Resolution) -> Result<(), TimeError> {
+        self.inner().resolution().of_run(run)
     }
     fn time_advance(&self) -> Duration {
         let until = |(at, _)| Duration::between(self.clock, at);

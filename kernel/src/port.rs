@@ -2,7 +2,8 @@
 use std::{fmt, marker::PhantomData};
 
 /// Stands for any model in the type of a port or of a child: wiring that is only known during the run, and
-/// coupled models, go by numbers. The build refuses numbers that are not there.
+/// coupled models, go by numbers. The build refuses numbers that are not there; nobody compares what such ports carry, and a
+/// model does not see messages of another type than its port has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Any {}
 

@@ -320,6 +320,8 @@ impl<M: Message> Simulation<M> {
         for m in fresh {
             self.start_model(m, self.core.now);
         }
+        // New models that are due at once stand behind the others.
+        self.core.ready.sort_unstable();
     }
 }
 

@@ -41,6 +41,16 @@ pub enum TimeError {
         "a duration of {0:e} s exceeds the largest time at this resolution; choose a coarser one"
     )]
     TooLarge(f64),
+    /// A model whose ticks are not those of the run.
+    #[error(
+        "this was built for ticks of {own}, and the run has ticks of {run}; build both with one resolution"
+    )]
+    Unequal {
+        /// The resolution for which the model was built.
+        own: Resolution,
+        /// That of the run.
+        run: Resolution,
+    },
     /// Text that is not a decimal number of seconds.
     #[error("'{0}' is not a decimal number of seconds at this resolution")]
     NotDecimal(String),
@@ -64,6 +74,14 @@ const POWERS: [i64; 19] = {
 };
 
 impl Resolution {
+    /// Of a model that was built for this resolution: refuses a run of another one.
+    ///
+    /// # Errors
+    /// With both.
+    pub fn of_run(self, run: Self) -> Result<(), TimeError> {
+        if self == run { Ok(()) } else { Err(TimeError::Unequal { own: self, run }) }
+    }
+
     /// One second per tick.
     pub const SECOND: Self = Self { exponent: 0 };
     /// 1 ms.

@@ -7,11 +7,12 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 use superdense_kernel::{
-    Atomic, Coupled, Effects, Outbox, Simulation, Snapshot,
+    Atomic, Component, Coupled, Effects, Outbox, Simulation, Snapshot,
     error::CheckpointError,
     nested::Nested,
     port::OutPort,
     snapshot::SnapshotError,
+    structure::Change,
     time::{Duration, Resolution},
 };
 
@@ -209,4 +210,62 @@ fn refusals_name_the_unit_and_the_reason() {
     let mut other = Simulation::<i64>::new(Coupled::new(), coarse).unwrap();
     assert!(matches!(other.resume(&bytes), Err(CheckpointError::Resolution { .. })));
     assert!(matches!(other.resume(b"nothing"), Err(CheckpointError::Unreadable(_))));
+}
+
+/// A model that counts its transitions, and asks for another one in its first.
+#[derive(Clone, serde::Serialize, serde::Deserialize)]
+struct Adds {
+    done: u32,
+    first: i64,
+    child: Option<String>,
+}
+
+impl Atomic<i64> for Adds {
+    fn time_advance(&self) -> Duration {
+        match self.done {
+            0 => Duration::from_ticks(self.first),
+            1 if self.child.is_some() => Duration::ZERO,
+            _ => Duration::INFINITE,
+        }
+    }
+    fn internal(&mut self, fx: &mut Effects<i64>) {
+        self.done += 1;
+        if let (1, Some(name)) = (self.done, &self.child) {
+            let component = Component::atomic(Self { done: 0, first: 0, child: None });
+            let name = name.clone().into();
+            fx.change(Change::Add { parent: "".into(), name, component });
+        }
+    }
+}
+
+/// A model that is added, and due at once, before one that is due at once, too, in the order of paths.
+#[test]
+fn models_that_were_just_added() {
+    let build = |child: &str| {
+        let mut top = Coupled::new();
+        top.add("m", Adds { done: 0, first: 5, child: Some(child.into()) });
+        let mut sim = Simulation::new(top, Default::default()).unwrap();
+        sim.declare::<Adds>();
+        sim
+    };
+    for child in ["a", "z"] {
+        let mut sim = build(child);
+        sim.step(100).unwrap();
+        let mut other = build(child);
+        other.resume(&sim.checkpoint().unwrap()).unwrap();
+        for sim in [&mut sim, &mut other] {
+            sim.run_through(100).unwrap();
+        }
+        assert_eq!(other.trace_hash(), sim.trace_hash());
+    }
+}
+
+#[test]
+fn nested_simulations_count_the_same_ticks() {
+    let coarse = superdense_kernel::Options { resolution: Resolution::MICRO, ..Default::default() };
+    let inner = Simulation::<i64>::new(Coupled::new(), coarse).unwrap();
+    let mut top = Coupled::new();
+    top.add("inner", Nested::new(inner).unwrap());
+    let refused = Simulation::new(top, Default::default()).unwrap_err().to_string();
+    assert!(refused.contains("inner") && refused.contains("one resolution"), "{refused}");
 }

@@ -193,7 +193,8 @@ impl<M: Message> Simulation<M> {
         let mut stretch = FIRST;
         while self.is_parallel(settings) {
             let injected = self.injections.first_key_value().map(|(&at, _)| at);
-            let limit = injected.map_or(end, |at| end.min(at - 1));
+            // A window ends before the tick that stands for never.
+            let limit = injected.map_or(end, |at| end.min(at - 1)).min(i64::MAX - 1);
             // The middle of an instant is for parts that go in step.
             let middle = !self.core.ready.is_empty();
             let windows = self.apart.as_ref().is_some_and(|apart| !apart.layout.is_in_step());

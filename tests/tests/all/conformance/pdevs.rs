@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 use superdense_kernel::{
     Component, Coupled, Ended, Options,
     error::RunError,
+    parallel::{Method, Settings},
     time::{Duration, Tag},
 };
 use superdense_tests::{
@@ -464,6 +465,12 @@ fn p33_termination() {
     let mut run = Run::new(top());
     assert_eq!(run.sim.run_until(i64::MAX), Ok(Ended::Idle));
     assert_eq!(run.sim.clock(), 7);
+    for method in [Method::Conservative, Method::TimeWarp] {
+        let mut run = Run::new(top());
+        let settings = Settings { method, workers: 2, ..Settings::default() };
+        let ended = run.sim.run_through_parallel(i64::MAX, &settings).map(|ended| ended.0);
+        assert_eq!((ended, run.sim.clock()), (Ok(Ended::Idle), 7), "{method:?}");
+    }
     // An end: the clock goes there.
     let mut run = Run::new(top());
     assert_eq!(run.sim.run_through(6), Ok(Ended::Reached));
