@@ -213,3 +213,29 @@ def test_pictures() -> None:
     text = sd.Scenario(BALL).run()._repr_html_()
     assert "<svg" in text and "<script" not in text and "never" in text
     assert np.isfinite(sd.Scenario(BALL).run()["ball.height"]).all()
+
+
+def test_texts_in_lists_are_quoted() -> None:
+    text = {
+        "stop": "1 s",
+        "record": ["a.y"],
+        "unit": {name: {"kind": "constant", "value": 1.0} for name in ("a", "b")},
+    }
+    run = sd.Scenario(text).run(set={"record": ["b.y"]})
+    assert set(run.trajectory["signal"]) == {"b.y"}
+
+
+def test_ticks_are_whole_numbers() -> None:
+    clock = {"kind": "clock", "period": "10000.000000000001 s"}
+    run = sd.Scenario({"stop": "15000 s", "resolution": "ps", "unit": {"c": clock}}).run()
+    assert run.trajectory["tick"].dtype == np.int64 and run.trajectory["micro"].dtype == np.int64
+    assert 10000000000000001 in run.trajectory["tick"]
+
+
+def test_directories_stay_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    unit = {"a": {"kind": "constant", "value": 1.0}}
+    run = sd.Scenario({"stop": "1 s", "unit": unit}).run(out="here")
+    monkeypatch.chdir("/")
+    run.report(tmp_path / "page.html")
+    assert (tmp_path / "page.html").exists()

@@ -8,6 +8,9 @@ use superdense::output::csv;
 const TEXTS: [&str; 9] =
     ["unit", "event", "kind", "signal", "derivatives", "ask", "status", "trace_hash", "error"];
 
+/// Columns of whole numbers, which may be beyond those that a float has exactly.
+const WHOLE: [&str; 2] = ["tick", "micro"];
+
 /// The columns of a table with one header line: numbers where all fields are numbers or empty (not a number), but for
 /// those that are `texts`.
 pub(crate) fn columns<'py>(
@@ -21,8 +24,18 @@ pub(crate) fn columns<'py>(
     let is_text = |head: &str| TEXTS.contains(&head) || texts.iter().any(|text| text == head);
     let mut numbers: Vec<Option<Vec<f64>>> =
         heads.iter().map(|head| (!is_text(head)).then(Vec::new)).collect();
+    let mut whole: Vec<Option<Vec<i64>>> =
+        heads.iter().map(|head| WHOLE.contains(&&**head).then(Vec::new)).collect();
     for line in lines {
         for (k, field) in csv::split(line).into_iter().enumerate().take(heads.len()) {
+            if let Some(all) = &mut whole[k] {
+                if let Ok(n) = field.parse() {
+                    all.push(n);
+                    continue;
+                }
+                numbers[k] = Some(all.iter().map(|n| *n as f64).collect());
+                whole[k] = None;
+            }
             let number = if field.is_empty() { Ok(f64::NAN) } else { field.parse::<f64>() };
             match (&mut numbers[k], number) {
                 (Some(all), Ok(x)) if fields[k].is_empty() => all.push(x),
@@ -36,7 +49,11 @@ pub(crate) fn columns<'py>(
         }
     }
     let table = PyDict::new(py);
-    for ((head, numbers), fields) in heads.iter().zip(numbers).zip(fields) {
+    for (((head, numbers), fields), whole) in heads.iter().zip(numbers).zip(fields).zip(whole) {
+        if let Some(all) = whole {
+            table.set_item(&**head, PyArray1::from_vec(py, all))?;
+            continue;
+        }
         match numbers {
             Some(all) => table.set_item(&**head, PyArray1::from_vec(py, all))?,
             None => table.set_item(&**head, fields)?,

@@ -166,7 +166,7 @@ class Run:
         self.summary = summary
         self._wanted = wanted
         self.samples, self.events, self.trajectory = tables
-        self.out = None if out is None else Path(out)
+        self.out = None if out is None else Path(os.path.abspath(out))
 
     @property
     def results(self) -> dict[str, float | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, Union
@@ -23,8 +24,13 @@ def text(value: Value) -> str:
     if isinstance(value, (np.generic, np.ndarray)):
         return text(value.tolist())
     if isinstance(value, Sequence):
-        return f"[{', '.join(text(part) for part in value)}]"
+        return f"[{', '.join(_part(part) for part in value)}]"
     return repr(float(value))
+
+
+def _part(value: Value) -> str:
+    """An element of a list, where texts are quoted."""
+    return json.dumps(value) if isinstance(value, str) else text(value)
 
 
 def sets(values: Mapping[str, Value] | None) -> list[tuple[str, str]]:

@@ -474,6 +474,18 @@ fn document(
     Some((root, stop))
 }
 
+/// Whether a file is one of studies, which is a mistake here.
+fn is_study(root: &Table, session: &Session) -> bool {
+    let entry = |key: &str| root.entries.iter().find(|(name, _)| name.value == key);
+    let Some((key, _)) = entry("scenario").filter(|_| entry("ask").or(entry("vary")).is_some())
+    else {
+        return false;
+    };
+    let mistake = Mistake::new("no-scenario", &key.span, "this is a study, and no scenario");
+    session.report(mistake.help("run it by `superdense study` and the name of the file"));
+    true
+}
+
 fn plan<T>(
     file: &Path,
     sets: &[(String, String)],
@@ -482,6 +494,9 @@ fn plan<T>(
     more: impl FnOnce(&Tree, &Session) -> T,
 ) -> Option<(Plan, T)> {
     let (root, stop) = document(file, sets, overrides, session)?;
+    if is_study(&root, session) {
+        return None;
+    }
     settings::basics(&root, overrides.finer_ticks, session);
     session.tighten = overrides.tighten.unwrap_or(1.0);
     session.second_family = overrides.second_family;

@@ -3,7 +3,7 @@
   if (report.results.length) {
     const bars = report.results.some((r) => r.low !== null || r.bar !== null);
     const wide = (row) => (bars ? row : row.slice(0, 3));
-    section("Results", table(wide(["result", "value", "unit", report.results.some((r) => r.low !== null) ? "95 % interval" : "bar"]), report.results.map(result).map(wide), [1]));
+    section("Results", table(wide(["result", "value", "unit", heading()]), report.results.map(result).map(wide), [1]));
   }
   for (const q of report.questions) question(q);
   for (const t of report.tables) section(t.title, table(t.head, t.rows, t.numeric));

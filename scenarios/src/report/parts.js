@@ -53,9 +53,16 @@
   // Results.
   function result(r) {
     const value = r.value === null ? "never" : short(r.value);
-    const bar = r.bar === null ? "" : `± ${short(r.bar)}`;
-    const bars = r.low === null ? bar : `${short(r.low)} to ${short(r.high)}`;
-    return [r.name, value, r.unit || "", bars];
+    const bars = [
+      ...(r.low === null ? [] : [`${short(r.low)} to ${short(r.high)}`]),
+      ...(r.bar === null ? [] : [`± ${short(r.bar)}`]),
+    ];
+    return [r.name, value, r.unit || "", bars.join(", ")];
+  }
+  // Bars are those of the computation, intervals those of chance.
+  function heading() {
+    const bars = [["low", "95 % interval"], ["bar", "error bar"]];
+    return bars.filter(([key]) => report.results.some((r) => r[key] !== null)).map(([, name]) => name).join(", ");
   }
 
   // Events.

@@ -198,6 +198,7 @@ fn boundary(
     let keep = question.keep();
     let absent =
         |run: &&&Stored| run.status == Status::Done && keep.is_some_and(|k| k.absent(&run.results));
+    let lacking = runs.iter().filter(|runs| runs.iter().any(|r| absent(&r))).count();
     let first = changes.first();
     let certain = search.found().iter().find_map(|(_, verdict)| *verdict);
     let all = |c: &Change| ChangeAnswer { holds: c.holds(), fails: c.fails(), band: c.band };
@@ -206,9 +207,10 @@ fn boundary(
         method: "boundary",
         over: study.parameters[over].path.value.clone(),
         keep: keep.map(|k| k.text.clone()).unwrap_or_default(),
-        judged_by: keep
-            .filter(|_| runs.iter().any(|runs| runs.len() > 1))
-            .map(|k| if k.compares_means() { "mean" } else { "share" }),
+        judged_by: keep.filter(|_| runs.iter().any(|runs| runs.len() > 1)).map(|k| {
+            let means = k.compares_means() && lacking == 0;
+            if means { "mean" } else { "share" }
+        }),
         holds: first.and_then(Change::holds),
         fails: first.and_then(Change::fails),
         band: first.and_then(|c| c.band),
@@ -219,7 +221,7 @@ fn boundary(
             .map(|v| v == superdense_study::Verdict::Holds),
         points: runs.len(),
         runs: runs.iter().map(Vec::len).sum(),
-        absent: runs.iter().filter(|runs| runs.iter().any(|r| absent(&r))).count(),
+        absent: lacking,
         failed: failed(runs),
         incomplete: search.incomplete(),
         alike: alike(runs),

@@ -523,6 +523,10 @@ fn points(
         at.ok_or_else(|| format!("`{name}` is no parameter of [vary]"))
     };
     let over = head.iter().map(column).collect::<Result<Vec<usize>, _>>()?;
+    let twice = |(k, name): &(usize, &String)| head[..*k].contains(*name);
+    if let Some((_, name)) = head.iter().enumerate().find(twice) {
+        return Err(format!("`{name}` has two columns"));
+    }
     let mut points = Vec::new();
     for (row, at) in rows.iter().zip(1..) {
         if row.len() != over.len() {

@@ -33,6 +33,7 @@ pub mod reader;
 pub mod runner;
 pub mod store;
 pub mod table;
+mod trials;
 pub mod vary;
 
 pub use conduct::{Conducted, Limits, Piece, conduct};
