@@ -8,6 +8,7 @@ use crate::{
     },
     signal::{
         NEVER, Timer,
+        statistics::UnitStatistics,
         value::{Flag, Segment, Value},
     },
 };
@@ -37,6 +38,8 @@ pub struct Playlist {
     pieces: Arc<[Piece]>,
     /// The piece that λ sends next.
     next: usize,
+    /// The tick of the first row, where the pieces are those of a table.
+    begins: i64,
 }
 
 impl Playlist {
@@ -45,7 +48,12 @@ impl Playlist {
 
     /// Pieces in the order of time, the first at 0.
     pub fn new(pieces: impl Into<Arc<[Piece]>>, resolution: Resolution) -> Self {
-        Self { timer: Timer::due(0, resolution), pieces: pieces.into(), next: 0 }
+        Self { timer: Timer::due(0, resolution), pieces: pieces.into(), next: 0, begins: 0 }
+    }
+
+    /// Those of a table whose first row is at this tick: a run that does not come to it is told of.
+    pub(super) fn beginning(self, begins: i64) -> Self {
+        Self { begins, ..self }
     }
 
     fn value(&self, piece: usize, at: i64) -> f64 {
@@ -81,6 +89,10 @@ impl Atomic<Value> for Playlist {
     }
     fn probe(&self, _: u16, elapsed: Duration) -> Option<Value> {
         Some(Value::Real(self.value(self.next.saturating_sub(1), self.timer.at(elapsed))))
+    }
+    fn statistics(&self, elapsed: Duration) -> Vec<(&'static str, u64)> {
+        let unread_tables = u64::from(self.timer.at(elapsed) < self.begins);
+        UnitStatistics { unread_tables, ..UnitStatistics::default() }.entries()
     }
 }
 

@@ -5,6 +5,7 @@ use crate::kinds::{
     params::{Checked, Reader, needed, with},
     ports::{ports, signal},
 };
+use crate::signal::NEVER;
 use chrono::{DateTime, NaiveDate, NaiveDateTime};
 use std::cmp::Ordering;
 use superdense_kernel::{Component, time::Resolution};
@@ -66,8 +67,8 @@ fn build(
         });
     match rows {
         Ok(rows) => {
-            let model =
-                Playlist::new(pieces(&rows, linear, context.resolution), context.resolution);
+            let pieces = pieces(&rows, linear, context.resolution);
+            let model = Playlist::new(pieces, context.resolution).beginning(begins(&rows));
             r.finish(Component::atomic(model))
         }
         Err(message) => {
@@ -264,6 +265,12 @@ fn date(text: &str) -> Option<i128> {
 fn since(nanoseconds: i128, resolution: Resolution) -> Option<i64> {
     let scaled = nanoseconds.checked_mul(i128::from(resolution.ticks_per_second()))?;
     i64::try_from((scaled + 500_000_000).div_euclid(1_000_000_000)).ok()
+}
+
+/// The first tick of a run at which a table says something: never, where all of several rows lie before its start.
+fn begins(rows: &[(i64, f64)]) -> i64 {
+    let over = rows.len() > 1 && rows.iter().all(|row| row.0 < 0);
+    if over { NEVER } else { rows[0].0 }
 }
 
 fn pieces(rows: &[(i64, f64)], linear: bool, resolution: Resolution) -> Vec<Piece> {

@@ -31,7 +31,7 @@ pub(super) fn plan_hash(tree: &Tree, numbering: &Numbering, session: &Session) -
             d.word(u64::from(link.link) << 32 | u64::from(link.member));
             d.word(link.priority as u64);
             d.bytes(link.when.value.as_bytes());
-            for (target, text) in &link.reset {
+            for (target, text) in &link.resets[link.member as usize] {
                 d.bytes(target.value.as_bytes());
                 d.bytes(text.value.as_bytes());
             }

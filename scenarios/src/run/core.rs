@@ -4,6 +4,7 @@ use super::federation::{Federation, RECORDS};
 use super::{
     Failure,
     checkpoint::Identity,
+    doubts::{DOUBTS, Doubt},
     driven,
     executor::{Driver, Executor, Method},
     pulse::Pulse,
@@ -38,51 +39,14 @@ use superdense_models::{
     signal::{statistics::UnitStatistics, value::Value},
 };
 
-/// Slices of a run, so that one without any event can be interrupted.
+/// Slices of a run, so that one without any event can be interrupted; the first ones are shorter, as nobody knows yet how
+/// much happens in them.
 const SLICES: i64 = 1000;
+const SHORTER: i64 = 1 << 12;
 /// Reason by which a run pauses; no scenario text can be it.
 const PAUSE: &str = "\0pause";
-/// Slices of parallel runs grow until one takes this long.
+/// Slices shrink while one takes longer, and those of parallel runs grow until then.
 const BRISK: Duration = Duration::from_millis(100);
-
-/// A count of a unit that may make results wrong, and how.
-type Doubt = (fn(&UnitStatistics) -> u64, fn(&UnitStatistics) -> String);
-const DOUBTS: [Doubt; 4] = [
-    (
-        |counts| counts.coarse_outputs,
-        |_| {
-            "an output stayed below a thousand times the `exchange_tolerance`, by which its receivers may hear it wrong: \
-             give the unit a narrower one"
-                .to_owned()
-        },
-    ),
-    (
-        |counts| counts.lost_states,
-        |_| {
-            "a state swung to and fro within its quantum and was no larger than that, by which what is nonlinear in it \
-             may be wrong: give a smaller `dq_min` (under the method auto `absolute_tolerance`), or the method rodas"
-                .to_owned()
-        },
-    ),
-    (
-        |counts| counts.missed_macro_steps,
-        |counts| {
-            format!(
-                "{} of {} macro steps stand with an error of more than ten times the `tolerance`, the worst of {} times as \
-                 much; correction = \"pessimistic\" repeats such steps with shorter ones, down to `min_step`",
-                counts.missed_macro_steps, counts.macro_steps, counts.largest_miss
-            )
-        },
-    ),
-    (
-        |counts| counts.faint_couplings,
-        |_| {
-            "all signals stayed below a thousand times the `tolerance` of the coupling or of its `iterate`, which counts \
-             times 1 + |y|, so that it says little of them: give a smaller one"
-                .to_owned()
-        },
-    ),
-];
 
 /// A plan's model and listeners, before a run begins or goes on.
 pub(super) struct Built {
@@ -300,12 +264,22 @@ impl Run {
         Ok(false)
     }
 
+    /// Whether nobody else hears of its slices.
+    fn is_alone(&self) -> bool {
+        #[cfg(feature = "federation")]
+        if self.federation.is_some() {
+            return false;
+        }
+        self.driver.company.is_none()
+    }
+
     fn slices(
         &mut self,
         pause: &mut dyn FnMut(&mut Self) -> Result<(), Failure>,
     ) -> Result<Option<End>, Failure> {
         let stop = self.plan.stop;
-        let mut slice = (stop / SLICES).max(1);
+        let most = (stop / SLICES).max(1);
+        let mut slice = if self.is_alone() { (most / SHORTER).max(1) } else { most };
         let mut reached = self.sim.clock();
         loop {
             if self.driver.company.is_none() && self.pulse.interrupted() {
@@ -339,8 +313,12 @@ impl Run {
             self.evaluate(limit);
             self.ready(limit, limit == due || limit == stop)?;
             // Workers part and come home in every slice.
-            if self.driver.executor().method != Method::Sequential && begun.elapsed() < BRISK {
+            let took = begun.elapsed();
+            let grows = self.driver.executor().method != Method::Sequential || slice < most;
+            if took < BRISK / 4 && grows {
                 slice = slice.saturating_mul(2);
+            } else if took > BRISK && self.is_alone() {
+                slice = (slice / 2).max(1);
             }
             if limit == due || limit == stop {
                 self.sample(limit)?;

@@ -7,6 +7,7 @@
 pub mod checkpoint;
 mod core;
 pub mod demand;
+mod doubts;
 pub mod driven;
 pub mod executor;
 #[cfg(feature = "federation")]
