@@ -33,6 +33,8 @@ pub struct Settings {
     /// Per signal output: whether anybody receives it; what nobody receives is not sent. Outputs
     /// beyond the list count as received.
     pub connected: Vec<bool>,
+    /// Seconds from the start to the end of the run, as far as they are known.
+    pub horizon: f64,
     /// Whether first inputs at the start make the unit send how its outputs go on by them. A master of a
     /// coupling, which hears all units before it tells any, would take that for a later change.
     pub retells: bool,
@@ -49,6 +51,7 @@ impl Default for Settings {
             segment_order: 3,
             sources: Vec::new(),
             connected: Vec::new(),
+            horizon: f64::INFINITY,
             retells: true,
         }
     }

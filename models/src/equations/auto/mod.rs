@@ -19,7 +19,7 @@ use crate::{
     solve::{
         MethodError, Settings,
         core::{Advance, Core, Failure, Flips, Scene},
-        equations::Equations,
+        equations::{Equations, Work},
         ode::Path,
         qss::Quanta,
     },
@@ -38,6 +38,9 @@ const WINDOW: f64 = 16.0;
 const TRUSTED: u32 = 8;
 /// A flight between two restarts is short if it takes fewer steps of all states.
 const SHORT: f64 = 30.0;
+/// States below so many quanta are small, and those that stay there for a part of the run.
+const SMALL: f64 = 10.0;
+const LONG: f64 = 100.0;
 /// Instructions that trials may cost in any run, and the part of what is paid for steps that they may cost beside:
 /// those of methods that were tried, and the first one of each.
 const FREE: f64 = 2e6;
@@ -80,6 +83,8 @@ struct Tally {
     calls: i32,
     /// A relation chatters under it.
     chatters: bool,
+    /// Some state was not small beside its least quantum.
+    large: bool,
     now: f64,
 }
 
@@ -294,7 +299,7 @@ impl Automatic {
     /// do not show: none of these is tried again. Or a relation chatters, as where stiff equations throw explicit methods
     /// to and fro: only the implicit one goes on. Such equations are stiff. It says so once, for where no other method
     /// gets on it runs on.
-    fn is_lost<E: Equations>(&mut self) -> bool {
+    fn is_lost<E: Equations>(&mut self, scene: &Scene<E>) -> bool {
         if std::mem::take(&mut self.tally.chatters) {
             let stable = Candidate::Rodas;
             self.tally.records[stable as usize].need(self.tally.paid);
@@ -305,13 +310,42 @@ impl Automatic {
         let mut counts = UnitStatistics::default();
         Core::<E>::count(&self.runner.core, &mut counts);
         let runs = self.runner.candidate as usize;
-        if counts.lost_states == 0 || self.tally.records[runs].is_barred() {
+        let small = counts.lost_states == 0;
+        if self.tally.records[runs].is_barred() || small && !self.is_small(scene) {
             return false;
         }
-        self.tally.records[Candidate::Rodas as usize].need(self.tally.paid);
-        let quantised = Candidate::ALL.into_iter().filter(|c| c.order().is_some());
-        quantised.for_each(|c| self.tally.records[c as usize].bar());
+        // Small states are beyond any error control, but not beyond a formula.
+        let exact = small && self.candidates.contains(&Candidate::Closed);
+        let other = if exact { Candidate::Closed } else { Candidate::Rodas };
+        self.tally.records[other as usize].need(self.tally.paid);
+        let barred = |c: &Candidate| c.order().is_some() || exact && *c != other;
+        let barred = Candidate::ALL.into_iter().filter(barred);
+        barred.for_each(|c| self.tally.records[c as usize].bar());
         true
+    }
+
+    /// Whether all states are far below the least quantum, and go on so slowly that they stay there for long: a quantised
+    /// method lets them be anything then.
+    fn is_small<E: Equations>(&mut self, scene: &Scene<E>) -> bool {
+        let exact = self.candidates.contains(&Candidate::Closed);
+        let runs = self.runner.candidate;
+        if self.tally.large || runs == Candidate::Closed || runs.order().is_none() && !exact {
+            return false;
+        }
+        let (now, solver) = (Core::<E>::time(&self.runner.core), &self.settings.solver);
+        let states = 0..scene.dims.differential();
+        let enough = |i: usize| SMALL * solver.atol * solver.nominal(i);
+        let (mut x, mut vars) = (vec![0.0; scene.dims.states], Vec::new());
+        Core::<E>::states(&self.runner.core, now, &mut x);
+        self.tally.large = states.clone().any(|i| x[i].abs() >= enough(i));
+        if self.tally.large {
+            return false;
+        }
+        scene.fill(now, &x, &mut vars);
+        let mut dx = vec![0.0; x.len()];
+        scene.equations.derivatives(&vars, &mut Work::default(), &mut dx);
+        let grows = |i: usize| dx[i].abs() * self.settings.horizon / LONG >= enough(i);
+        dx.iter().any(|dx| *dx != 0.0) && !states.clone().any(grows)
     }
 
     /// The first race is for methods whose steps are not dear; others wait.
@@ -404,7 +438,7 @@ impl<E: Equations> Core<E> for Automatic {
     ) -> Result<Advance, Box<Failure>> {
         if self.tally.paid >= self.tally.look {
             let now = scene.absolute(Core::<E>::time(self));
-            let is_lost = self.is_lost::<E>();
+            let is_lost = self.is_lost(scene);
             if self.tally.paid >= self.tally.stiff && self.runner.core.is_stiff(scene) {
                 self.tally.call_stiff(&self.prices);
             }

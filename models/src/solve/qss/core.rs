@@ -21,6 +21,7 @@ use super::{
     method::Method,
     quanta::Quanta,
     queue::Queue,
+    remarks,
     sheet::{Functions, ROW, Sheet},
     system::System,
     variable::Variable,
@@ -50,7 +51,7 @@ const ROUNDED: f64 = 1.0 / 4096.0;
 /// What changes in a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CoreState<const P: usize> {
-    engine: State<P>,
+    pub(super) engine: State<P>,
     /// Tick at which the engine's time began.
     base: i64,
     /// The engine's time at offset zero.
@@ -88,7 +89,7 @@ impl<const P: usize> CoreState<P> {
 /// The core of a unit under a quantised-state method of order `P`.
 #[derive(Debug)]
 pub struct Quantised<M: Method<P>, const P: usize> {
-    state: CoreState<P>,
+    pub(super) state: CoreState<P>,
     engine: Engine<Sheet, M, P>,
     indicators: Functions,
     outputs: Functions,
@@ -435,17 +436,7 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
         let stepped = self.steps(scene);
         self.note(stepped);
         if let Some(bad) = self.state.bad {
-            let what = match bad {
-                NotFinite::Derivative { state, .. } => {
-                    format!("{} is not finite", scene.equation(state))
-                }
-                NotFinite::Stuck { state, .. } => format!(
-                    "{} is quantised again and again without progress: it grows beyond bounds, or \
-                     its quantum is too small; enlarge `dq_rel` or `dq_min`",
-                    scene.equation(state)
-                ),
-            };
-            return Err(self.failure(what, self.state.at));
+            return Err(self.failure(remarks::told(scene, bad), self.state.at));
         }
         let stop = stop.unwrap_or(f64::INFINITY);
         let next = self.state.engine.queue.least() - self.state.shift;
@@ -586,6 +577,10 @@ impl<E: Equations, M: Method<P>, const P: usize> Core<E> for Quantised<M, P> {
             }
             take(port, &row[..length]);
         }
+    }
+
+    fn last_remark(&self, scene: &Scene<E>) -> Option<String> {
+        self.small_state(scene)
     }
 
     fn count(&self, statistics: &mut UnitStatistics) {

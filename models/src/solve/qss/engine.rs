@@ -72,6 +72,8 @@ pub struct State<const P: usize> {
     pub evaluations: u64,
     /// How often a state became [lost](Variable::is_lost) in its quantum.
     pub lost: u64,
+    /// How large each state was where a step began.
+    pub reached: Vec<f64>,
     /// Where time last went on, and the steps since then.
     mark: f64,
     idle: u32,
@@ -222,6 +224,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             steps: 0,
             evaluations: 0,
             lost: 0,
+            reached: vec![0.0; states],
             mark: f64::NEG_INFINITY,
             idle: 0,
         };
@@ -282,7 +285,8 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
     pub fn restart(&mut self, t: f64) -> Result<(), NotFinite> {
         self.state.now = t;
         let states = self.state.variables.len();
-        for v in &mut self.state.variables {
+        for (v, reached) in self.state.variables.iter_mut().zip(&mut self.state.reached) {
+            *reached = reached.max(v.x.abs());
             v.quantum = self.quanta.of(v.x, v.least);
             v.q = [0.0; P];
             v.q[0] = v.x;
@@ -413,6 +417,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         v.move_state(t);
         v.move_quantised(t);
         self.state.lost += u64::from(v.is_lost());
+        self.state.reached[i] = self.state.reached[i].max(v.x.abs());
         v.quantum = self.quanta.of(v.x, v.least);
         let before = v.q;
         if M::IMPLICIT {

@@ -43,6 +43,7 @@ mod number;
 mod pair;
 mod quanta;
 mod queue;
+mod remarks;
 mod sheet;
 mod system;
 mod unit;
