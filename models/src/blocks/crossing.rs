@@ -11,7 +11,10 @@ use crate::{
     solve::ode::{Flip, Interval, Kind, Locator, Off, Past, Watched},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use superdense_kernel::{Atomic, Bag, Effects, Fact, Outbox, time::Duration};
+use superdense_kernel::{
+    Atomic, Bag, Effects, Fact, Outbox,
+    time::{Duration, Tag},
+};
 
 /// Rounding of a value beside its level.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
@@ -30,8 +33,8 @@ pub(super) struct Relation {
     /// Seconds into the held segment from which the next flip is searched.
     from: f64,
     next: Option<Flip>,
-    /// Tick of the last flip.
-    passed: Option<i64>,
+    /// The last flip: what turns the signal later is told of it.
+    passed: Option<Tag>,
 }
 
 /// Where a polynomial goes from its beginning.
@@ -149,17 +152,16 @@ impl Relation {
         self.next.map_or(NEVER, |flip| timer.event(since, flip.t))
     }
 
-    /// Whether the signal, which was foretold to flip at this tick, goes back from there.
-    fn turns_back(&self, now: i64) -> bool {
+    /// Whether the signal, which was foretold to flip right now, goes back from there.
+    fn turns_back(&self, now: Tag) -> bool {
         let back = |row: Vec<f64>| row[0].abs() <= self.tolerance && way(&row) * self.side < 0.0;
         let flipped = self.passed == Some(now) && self.watched.kind == Kind::Sign;
         flipped && self.row().is_some_and(back)
     }
 
     /// Lets the planned flip happen.
-    fn pass(&mut self, now: i64) -> Option<Flip> {
+    fn pass(&mut self) -> Option<Flip> {
         let flip = self.next.take()?;
-        self.passed = Some(now);
         self.from = flip.t;
         self.side = flip.side;
         self.past = Past { touched: flip.touch.is_some(), ..Past::default() };
@@ -202,7 +204,7 @@ impl<B: Reaction> Reacting<B> {
     fn turn(&mut self) -> bool {
         let Self { timer, relation, own } = self;
         timer.fire();
-        let flip = if own.waits(relation) { None } else { relation.pass(timer.now()) };
+        let flip = if own.waits(relation) { None } else { relation.pass() };
         flip.inspect(|flip| own.flips(relation, flip.touch.is_some(), timer.now())).is_some()
     }
 
@@ -230,6 +232,7 @@ impl<B: Reaction + 'static> Atomic<Value> for Reacting<B> {
     }
     fn internal(&mut self, fx: &mut Effects<Value>) {
         if self.turn() {
+            self.relation.passed = Some(fx.now());
             fx.located();
         }
         self.own.sent(&self.timer, fx);
@@ -247,7 +250,7 @@ impl<B: Reaction + 'static> Atomic<Value> for Reacting<B> {
                 _ => own.receive(relation, (port, value), timer.now()),
             }
         }
-        if self.relation.turns_back(self.timer.now()) {
+        if self.relation.turns_back(fx.now()) {
             fx.report(Fact::Note(TURNED.into()));
         }
         if !self.relation.side.is_finite() {

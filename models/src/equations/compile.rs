@@ -27,6 +27,8 @@ use superdense_kernel::Component;
 
 /// Parts of a run in each of which a unit with functions that are no polynomials is looked at.
 const LOOKS: f64 = 100.0;
+/// Parts of a run, one of which a step may be long in any case.
+const MOST: f64 = 1000.0;
 
 /// Hands over what a unit declares, with its events; nothing where the unit has mistakes, which others report.
 pub(super) fn with_events<T>(
@@ -54,7 +56,7 @@ pub(super) fn constants(r: &mut Reader<'_>, context: &Context<'_>) -> Names {
     }
     for l in context.links {
         texts.push(&l.when.value);
-        texts.extend(l.reset.iter().map(|(_, e)| e.value.as_str()));
+        texts.extend(l.resets.iter().flatten().map(|(_, e)| e.value.as_str()));
     }
     texts.sort_unstable();
     texts.dedup();
@@ -317,11 +319,12 @@ fn settings(
         Options::tolerance(params.real("tolerance"), params.real("absolute_tolerance"));
     // A step stays well inside the range of ticks.
     let range = i64::MAX as f64 / context.resolution.ticks_per_second() as f64;
+    let most = if context.horizon.is_finite() { (context.horizon / MOST).max(1e6) } else { 1e6 };
     let longest = match is_given(params, "max_step") {
         true => params.real("max_step"),
         // An expansion, or a step, at one place says nothing of what comes much later.
-        false if smooth => (context.horizon / LOOKS).min(1e6),
-        false => 1e6,
+        false if smooth => (context.horizon / LOOKS).min(most),
+        false => most,
     };
     // Twice as many for each factor of ten, about as steps of order three are.
     solver.parts = context.tighter.log10().exp2().clamp(1.0, 16.0).round();
@@ -335,6 +338,7 @@ fn settings(
         segment_order: sent as usize,
         sources: context.input_sources.to_vec(),
         connected: context.output_connected.iter().copied().take(outputs).collect(),
+        horizon: context.horizon,
         retells: !context.mastered,
     })
 }

@@ -177,6 +177,8 @@ impl<'f> Events<'f> {
                 0
             }
         };
+        let date = table.get("at").map_or(Vec::new(), |p| self.read_by_date(r, p, table.mode));
+        let anew = date.iter().any(|var| reset.sets().contains(&(var.0 as usize)));
         let rest = table.get("rest").and_then(|p| self.rest(r, p));
         let ends = table.get("terminate").and_then(|p| terminate(r, p));
         let name: Arc<str> = table.name().into();
@@ -186,7 +188,7 @@ impl<'f> Events<'f> {
             let leads = table.get("to").is_some();
             let ends = ends.clone();
             let new = EventSpec::new(Arc::clone(&name), trigger);
-            let spec = EventSpec { rest, sets, leads, ends, ..new };
+            let spec = EventSpec { rest, sets, leads, anew, ends, ..new };
             let mode = table.mode.map(|k| k as f64);
             self.specs.push(Spec { spec, reset: reset.clone(), mode, alternatives, priority });
         }
@@ -287,11 +289,25 @@ impl<'f> Events<'f> {
         mode: Option<usize>,
     ) -> Option<Located<Param>> {
         let Param::Text(text) = &p.value else { return None };
+        let moves = !self.read_by_date(r, p, mode).is_empty();
+        moves.then(|| Located::new(Param::Text(format!("t >= ({text})")), p.span.clone()))
+    }
+
+    /// The variables that an instant reads.
+    fn read_by_date(
+        &self,
+        r: &mut Reader<'_>,
+        p: &Located<Param>,
+        mode: Option<usize>,
+    ) -> Vec<VarId> {
         let before = r.errors.len();
-        let moves = r.expression(p, self.scope(mode)).is_some_and(|date| !date.vars().is_empty());
+        let date = match p.value {
+            Param::Text(_) => r.expression(p, self.scope(mode)),
+            _ => None,
+        };
         // A mistake in a date that does not change is told where it is read.
         r.errors.truncate(before);
-        moves.then(|| Located::new(Param::Text(format!("t >= ({text})")), p.span.clone()))
+        date.map_or(Vec::new(), |date| date.vars())
     }
 
     fn band(&self, r: &mut Reader<'_>, p: &Located<Param>) -> f64 {

@@ -153,7 +153,7 @@ const PARAMS: &[ParamSpec] = &[
         ParamType::Real(Some("s")),
         "",
         "longest solver step; unless given a 100th of the scenario's `stop` for functions that are no \
-         polynomials, else 1e6 s",
+         polynomials, else 1e6 s, or a 1000th of `stop` if that is more",
     ),
     raw(JOINED, "what connections made, for words on it"),
     raw("~inputs", "hidden inputs, made for links"),

@@ -76,20 +76,8 @@ impl Events<'_> {
         let truth = self.truth(r, (&detect, &l.when.span), None, &still)?;
         let sides = self.sides(&detect);
         let alternatives = self.alternatives(&detect, None);
-        let (mut targets, mut values) = (Vec::new(), Vec::new());
-        for (name, expr) in &l.reset {
-            let Some(Symbol::Var(var)) = own_scope.lookup(&name.value) else {
-                let error = format!("`{}` is not a state of this unit", name.value);
-                let help = "name a state or a discrete variable of the unit as `unit.variable`";
-                r.errors.push(ParamError::at(name.span.clone(), error).help(help));
-                continue;
-            };
-            let text = Located::new(Param::Text(expr.value.clone()), expr.span.clone());
-            if let Some(expr) = r.expression(&text, &exchanged) {
-                targets.push(var.0 as usize);
-                values.push(expr);
-            }
-        }
+        let after = after(r, l, &condition, &exchanged);
+        let (targets, values) = self.own_resets(r, l, &exchanged);
         let link = LinkEquations {
             link: l.link,
             name: l.name.as_str().into(),
@@ -109,8 +97,34 @@ impl Events<'_> {
             condition,
             targets,
             reset: Program::compile(&values),
+            after,
         };
         Some((link, alternatives))
+    }
+
+    /// The variables that a link sets here, and their new values from the exchanged ones.
+    fn own_resets(
+        &self,
+        r: &mut Reader<'_>,
+        l: &LinkSpec,
+        exchanged: &Names,
+    ) -> (Vec<usize>, Vec<Expr>) {
+        let own_scope = &self.formulas.scope;
+        let (mut targets, mut values) = (Vec::new(), Vec::new());
+        for (name, expr) in &l.resets[l.member as usize] {
+            let Some(Symbol::Var(var)) = own_scope.lookup(&name.value) else {
+                let error = format!("`{}` is not a state of this unit", name.value);
+                let help = "name a state or a discrete variable of the unit as `unit.variable`";
+                r.errors.push(ParamError::at(name.span.clone(), error).help(help));
+                continue;
+            };
+            let text = Located::new(Param::Text(expr.value.clone()), expr.span.clone());
+            if let Some(expr) = r.expression(&text, exchanged) {
+                targets.push(var.0 as usize);
+                values.push(expr);
+            }
+        }
+        (targets, values)
     }
 
     /// Per relation of a condition: the own relation that holds its side, and whether as its opposite.
@@ -122,4 +136,33 @@ impl Events<'_> {
         };
         condition.atoms().iter().map(side).collect()
     }
+}
+
+/// The relations of a link's condition after its resets, from the exchanged values. Algebraic variables are solved for
+/// behind a reset.
+fn after(
+    r: &mut Reader<'_>,
+    l: &LinkSpec,
+    condition: &Condition,
+    exchanged: &Names,
+) -> Option<Program> {
+    if l.moved.iter().any(|(_, variable)| variable.is_none()) {
+        return None;
+    }
+    let mut new = Vec::new();
+    for (member, resets) in (0..).zip(&l.resets) {
+        for (name, expr) in resets {
+            let is = |(of, variable): &(u32, String)| *of == member && *variable == name.value;
+            let Some(place) = l.variables.iter().position(is) else { continue };
+            // Mistakes are those of the member.
+            let mistakes = r.errors.len();
+            let text = Located::new(Param::Text(expr.value.clone()), expr.span.clone());
+            let value = r.expression(&text, exchanged);
+            r.errors.truncate(mistakes);
+            new.push((VarId(place as u32), value?));
+        }
+    }
+    let by: Vec<_> = new.iter().map(|(place, value)| (*place, value)).collect();
+    let relations = condition.atoms().iter().map(|atom| atom.z.substitute(&by));
+    Some(Program::compile(&relations.collect::<Vec<_>>()))
 }

@@ -28,8 +28,8 @@ pub struct LinkSpec {
     pub known_by: Vec<Option<String>>,
     /// The condition.
     pub when: Located<String>,
-    /// This unit's assignments: variable and expression.
-    pub reset: Vec<(Located<String>, Located<String>)>,
+    /// The assignments of each member: variable and expression.
+    pub resets: Vec<Vec<(Located<String>, Located<String>)>>,
     /// Order among links of one instant; lower goes first.
     pub priority: i64,
     /// When this unit looks for the event.

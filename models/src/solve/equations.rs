@@ -244,6 +244,8 @@ pub struct EventSpec {
     pub sets: Option<Vec<usize>>,
     /// Whether it leads to a mode.
     pub leads: bool,
+    /// Whether its condition is a date that its own reset sets anew, by which it is looked at anew.
+    pub anew: bool,
     /// Ends the run as planned, with this message.
     pub ends: Option<Arc<str>>,
 }
@@ -251,7 +253,8 @@ pub struct EventSpec {
 impl EventSpec {
     /// An event without a rest mode.
     pub fn new(name: impl Into<Arc<str>>, trigger: Trigger) -> Self {
-        Self { name: name.into(), trigger, rest: None, sets: None, leads: false, ends: None }
+        let (rest, sets, ends) = (None, None, None);
+        Self { name: name.into(), trigger, rest, sets, leads: false, anew: false, ends }
     }
     /// Whether it is a time event that changes nothing: it is reported, and sends.
     pub(crate) fn looks_on(&self) -> bool {
@@ -315,6 +318,9 @@ pub struct LinkEquations {
     pub targets: Vec<usize>,
     /// Their new values, from the exchanged values.
     pub reset: Program,
+    /// The relations of `condition` after the resets of all members, from the exchanged values; none where these do not
+    /// tell.
+    pub after: Option<Program>,
 }
 
 /// Working memory for one kind of number; fits itself on first use.

@@ -23,7 +23,7 @@ use superdense_kernel::{
     Atomic, Bag, Effects, EventKind, Fact, Outbox,
     message::Digest,
     port::OutPort,
-    time::{Duration, Tag},
+    time::{Duration, Resolution, Tag, TimeError},
 };
 
 impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
@@ -61,6 +61,10 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
                 fx.fail(why);
             }
         }
+    }
+
+    fn init(&mut self, run: Resolution) -> Result<(), TimeError> {
+        self.settings.resolution.of_run(run)
     }
 
     #[inline]
@@ -324,6 +328,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             self.state.truth.clone_from(&self.state.carried);
         }
         self.note_chattering(fx);
+        self.tell_far(fx);
         self.report_events(located, fx);
     }
 
@@ -339,7 +344,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                         fx.located();
                         self.state.located += 1;
                     }
-                    self.state.truth[usize::from(event)] = true;
+                    self.state.truth[usize::from(event)] = !spec.anew;
                     EventKind::Private
                 }
                 _ => EventKind::Time,

@@ -16,7 +16,7 @@ use crate::signal::value::Flag;
 use crate::solve::{
     UnitError,
     core::{Core, Held},
-    equations::{Dims, Equations, EventSpec, Relation, Role, Sliding},
+    equations::{Dims, Equations, Relation, Role, Sliding},
     ode::Kind,
     tendency::{first_sign, rests},
 };
@@ -151,7 +151,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     fn doubt_states(&mut self, at: Instant) {
         let dims = self.scene.dims;
         let Scratch { vars, prior, errors, jumped, .. } = &mut self.scratch;
-        let link = jumped.as_ref().map(|(link, _)| self.scene.equations.events().len() + link);
+        let link = jumped.as_ref().map(|(link, ..)| self.scene.equations.events().len() + link);
         let (equations, fired) = (&self.scene.equations, &self.state.fired);
         let size = |place: &usize| vars[*place].abs().max(prior[*place].abs());
         // A reset rounds what it is computed from.
@@ -207,6 +207,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             return false;
         }
         if !self.is_active(k) {
+            self.note_left(k);
             // Along a surface of a mode that is left nothing slides.
             let flag = self.readers.relations[k].sliding.as_ref().map(|sliding| sliding.flag);
             let slid = flag.is_some_and(|flag| self.set_side(flag, 0.0));
@@ -237,6 +238,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if keeps && decided.1 == Some(decided.0) {
             return false;
         }
+        self.note_back(k, at, known);
         self.turn_to(k, at, decided)
     }
 
@@ -311,7 +313,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     fn is_affected(&self, k: usize) -> bool {
         let (dims, Scratch { vars, prior, .. }) = (&self.scene.dims, &self.scratch);
         let relation = &self.readers.relations[k];
-        if self.rests(k) || !relation.is_active(&prior[dims.first_discrete()..]) {
+        if self.rests(k) || !self.was_active(k) {
             return true;
         }
         // A whole number on which the argument rests has no side of its own.
@@ -324,13 +326,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// Whether relation `k` was at rest on zero: one that was not active has no side.
     #[inline]
     fn rests(&self, k: usize) -> bool {
-        let (relation, prior) = (&self.readers.relations[k], &self.scratch.prior);
-        let on_zero = relation.kind == Kind::Sign && self.side(k) == 0.0;
-        on_zero && relation.is_active(&prior[self.scene.dims.first_discrete()..])
+        let on_zero = self.readers.relations[k].kind == Kind::Sign && self.side(k) == 0.0;
+        on_zero && self.was_active(k)
     }
 
     /// Whether something that the indicator of relation `k` reads changed.
-    fn has_changed(&self, k: usize) -> bool {
+    pub(super) fn has_changed(&self, k: usize) -> bool {
         let (dims, Scratch { vars, prior, .. }) = (&self.scene.dims, &self.scratch);
         let relation = &self.readers.relations[k];
         let inputs = dims.first_input()..dims.first_discrete();
@@ -458,13 +459,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Whether the resets of a cycle, those of this event among them, have put the indicator of relation
     /// `k` back to zero, or onto a whole number, from where it moves on.
-    pub(super) fn is_put_back(&self, k: usize, by: &EventSpec) -> bool {
+    pub(super) fn is_put_back(&self, k: usize, by: impl Fn(usize) -> bool) -> bool {
         let (dims, Scratch { vars, prior, .. }) = (&self.scene.dims, &self.scratch);
         // Algebraic variables are solved for anew without a reset.
         let states = Dims::STATES..Dims::STATES + dims.differential();
-        let is_reset = |place: usize| {
-            states.contains(&place) && vars[place] != prior[place] && by.sets(|set| set == place)
-        };
+        let is_reset =
+            |place: usize| states.contains(&place) && vars[place] != prior[place] && by(place);
         let near = match self.readers.relations[k].kind {
             Kind::Sign => self.side(k) != 0.0 && self.certain(k) == 0.0,
             Kind::Floor => self.beyond_whole(k).is_some(),

@@ -3,7 +3,7 @@ use super::wrapper::{Done, Unit};
 use crate::solve::{
     UnitError,
     core::Core,
-    equations::{Dims, Equations, Trigger},
+    equations::{Dims, Equations, LinkEquations, Trigger},
 };
 
 /// An event that comes ever faster has shorter and shorter intervals, so many of them at least,
@@ -31,7 +31,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if reached < FALLEN || !self.state.truth[number] || self.state.fired.contains(&event) {
             return Ok(());
         }
-        let event = self.scene.equations.events()[number].name.to_string();
+        let event = self.name_of(number);
         let at = self.settings.resolution.seconds(self.scene.frame.last);
         Err(UnitError::Fallen { event, at }.into())
     }
@@ -42,27 +42,50 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// on. The scratch's held values are those before the resets.
     #[inline]
     pub(super) fn falls_through(&mut self) -> Option<UnitError> {
-        let first = self.scene.dims.first_side();
         for n in 0..self.state.fired.len() {
             let number = usize::from(self.state.fired[n]);
             let spec = &self.scene.equations.events()[number];
             if matches!(spec.trigger, Trigger::State { crossing: Some(_), .. }) {
                 continue;
             }
-            let back = |&&k: &&usize| {
-                self.scratch.held[first + k] == self.side(k) && self.is_put_back(k, spec)
-            };
-            let back: Vec<usize> = self.readers.of[number].iter().filter(back).copied().collect();
-            let needed = |&k: &usize| self.holds(number) && self.is_needed(k, number);
-            let Some(k) = back.into_iter().find(needed) else { continue };
-            let event = self.scene.equations.events()[number].name.to_string();
-            let relation = self.readers.relations[k].text.to_string();
-            return Some(UnitError::FallsThrough { event, relation });
+            if let Some(relation) = self.put_back_by(number) {
+                let event = self.name_of(number);
+                return Some(UnitError::FallsThrough { event, relation });
+            }
         }
         None
     }
 
-    /// Event `event` has happened at the present.
+    /// The relation that event, or link, `number` has put back onto its threshold, where its condition holds on by that.
+    pub(super) fn put_back_by(&mut self, number: usize) -> Option<String> {
+        let first = self.scene.dims.first_side();
+        let back = |&&k: &&usize| {
+            let stays = self.scratch.held[first + k] == self.side(k);
+            stays && self.is_put_back(k, |place| self.sets(number, |set| set == place))
+        };
+        let back: Vec<usize> = self.readers.of[number].iter().filter(back).copied().collect();
+        let needed = |&k: &usize| self.holds(number) && self.is_needed(k, number);
+        back.into_iter().find(needed).map(|k| self.readers.relations[k].text.to_string())
+    }
+
+    /// Whether event, or link, `number` sets a variable like this.
+    fn sets(&self, number: usize, like: impl Fn(usize) -> bool) -> bool {
+        match self.scene.equations.events().get(number) {
+            Some(spec) => spec.sets(like),
+            None => self.link_of(number).targets.iter().any(|&place| like(place)),
+        }
+    }
+
+    fn link_of(&self, number: usize) -> &LinkEquations {
+        &self.scene.equations.links()[number - self.first_link()]
+    }
+
+    fn name_of(&self, number: usize) -> String {
+        let spec = self.scene.equations.events().get(number);
+        spec.map_or_else(|| self.link_of(number).name.to_string(), |spec| spec.name.to_string())
+    }
+
+    /// Event, or link, `event` has happened at the present.
     pub(super) fn note_event(&mut self, event: u16) {
         let (number, last) = (usize::from(event), self.scene.frame.last);
         let gap = last - self.state.happened[number].replace(last).unwrap_or(self.settings.start);
@@ -89,10 +112,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// Whether event `number` sets states, and its condition reads some: it does not only follow inputs.
     fn throws_back(&self, number: usize) -> bool {
         let states = Dims::STATES..self.scene.dims.first_input();
-        let spec = &self.scene.equations.events()[number];
         let is_state = |place: usize| states.contains(&place);
         let mut read =
             self.readers.of[number].iter().flat_map(|&k| &self.readers.reads[k]).flatten();
-        spec.sets(is_state) && read.any(|id| is_state(id.0 as usize))
+        self.sets(number, is_state) && read.any(|id| is_state(id.0 as usize))
     }
 }

@@ -21,7 +21,7 @@ use super::{
     wrapper::{Cause, Done, Scratch, Unit},
 };
 use crate::{
-    maths::expr::{Compare, VarId},
+    maths::expr::{Compare, Registers, VarId},
     maths::rounding::SUMMED,
     signal::value::{LinkKind, LinkMessage, Value},
     solve::{
@@ -29,7 +29,7 @@ use crate::{
         core::Core,
         equations::{Detection, Dims, Equations, LinkEquations},
         guards::compare,
-        snap,
+        roundings, snap,
     },
 };
 use serde::{Deserialize, Serialize};
@@ -318,6 +318,20 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         Err(UnitError::Refused { event, count, ticks: HURRIED }.into())
     }
 
+    /// Whether the condition of a link certainly does not hold after its resets.
+    fn is_over(&self, link: usize, exchanged: &[f64]) -> bool {
+        let l = &self.scene.equations.links()[link];
+        let Some(after) = &l.after else { return false };
+        let count = l.condition.atoms().len();
+        let (mut z, mut rounding) = (vec![0.0; count], vec![0.0; count]);
+        let errors: Vec<f64> = exchanged.iter().map(|x| SUMMED * x.abs()).collect();
+        after.eval(exchanged, &mut Registers::default(), &mut z);
+        roundings(after, exchanged, &errors, &mut rounding);
+        let near = z.iter_mut().zip(&rounding).filter(|(z, rounding)| z.abs() <= **rounding);
+        near.for_each(|(z, _)| *z = f64::NAN);
+        l.condition.decided(&z) == Some(false)
+    }
+
     fn jump(&mut self, link: usize, exchanged: &[f64], fx: &mut Effects<Value>) -> Done {
         self.present();
         self.note_outputs();
@@ -334,16 +348,24 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         }
         let (name, first) = (Arc::clone(&l.name), l.member == 0);
         self.finite_or(|why| UnitError::SharedReset { event: name.to_string(), why })?;
+        // Sides are those before the jump.
+        self.note_held();
         // A unit without relations notes nothing before a jump.
         let before = self.scratch.prior.get(self.scene.dims.first_side()..).unwrap_or_default();
-        self.scratch.jumped = Some((link, before.to_vec()));
+        let over = self.is_over(link, exchanged);
+        self.scratch.jumped = Some((link, before.to_vec(), over));
         self.settle(NOW)?;
+        let number = self.first_link() + link;
+        if let Some(relation) = self.put_back_by(number) {
+            let event = name.to_string();
+            return Err(UnitError::FallsThrough { event, relation }.into());
+        }
         self.adopt(self.scene.frame.resting);
         self.queue_segments(0.0, Cause::Jump)?;
         self.state.sessions.iter_mut().for_each(|session| session.told = false);
-        let number = self.first_link() + link;
         self.state.truth[number] = true;
         self.state.events += 1;
+        self.note_event(number as u16);
         // Links that follow on each other without time are limited in micro-steps.
         if std::mem::replace(&mut self.state.linked, self.scene.frame.last) < self.scene.frame.last
         {

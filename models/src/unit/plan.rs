@@ -239,6 +239,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         if let Some(why) = self.stopped_by_rest() {
             return Err(why.into());
         }
+        self.note_far();
         let resting = std::mem::replace(&mut self.scene.frame.resting, self.state.retiring);
         let mut decided = self.settle(Instant { t, tick: k, start: false });
         if !self.state.retiring {

@@ -16,6 +16,16 @@ pub(super) struct Pending {
     pub touch: Option<f64>,
 }
 
+/// A relation whose flip ended its mode.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Left {
+    pub relation: u16,
+    /// Its indicator there.
+    pub z: f64,
+    /// The side to which it goes back, in the cycle in which the mode is entered again; else zero.
+    pub back: f64,
+}
+
 /// Readers of relations and variables.
 #[derive(Debug, Default)]
 pub(super) struct Readers {

@@ -386,14 +386,17 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.note_held();
         let dims = self.scene.dims;
         // Of the others' jumps by a link a unit hears in the next cycle: until then, it goes by what it knows.
-        let unknown =
-            self.scratch.jumped.take().map(|(link, sides)| self.unknown_after(link, sides));
+        let jumped = self.scratch.jumped.take();
+        let over =
+            jumped.as_ref().filter(|jumped| jumped.2).map(|jumped| self.first_link() + jumped.0);
+        let unknown = jumped.map(|(link, sides, _)| self.unknown_after(link, sides));
         let seen = unknown.as_ref().map(|unknown| {
             let mut seen = self.scratch.held.clone();
             let sides = seen[dims.first_side()..].iter_mut().zip(unknown);
             sides.for_each(|(side, before)| *side = before.unwrap_or(*side));
             seen
         });
+        let back = self.going_back();
         let Scratch { held, work, .. } = &mut self.scratch;
         // Detectors never report at the start.
         let now = (!self.state.starting.is_empty()).then(|| held.clone());
@@ -407,6 +410,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let spec = equations.events().get(event).map(|e| &e.trigger);
             if spec.is_none() {
                 if truth_of(equations, event).is_none() {
+                    continue;
+                }
+                if over == Some(event) {
+                    // So says everybody, before they hear of each other.
+                    *truth = false;
                     continue;
                 }
                 let of = &self.readers.of[event];
@@ -427,7 +435,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                 true => *truth || entered,
                 false => conditions.holds(event, at_start.unwrap_or(held)),
             };
-            let begins = !std::mem::replace(truth, holds) && holds;
+            let begins = !std::mem::replace(truth, holds)
+                && holds
+                && back.as_ref().is_none_or(|back| conditions.holds(event, back));
             let number = event as u16;
             if begins && !entered && !self.state.due.contains(&number) {
                 self.state.due.push(number);

@@ -14,7 +14,7 @@ use super::{
     chatter::Chatter,
     decide::START,
     links::Session,
-    readers::{Pending, Readers},
+    readers::{Left, Pending, Readers},
 };
 use crate::{
     signal::{
@@ -81,6 +81,10 @@ pub(super) struct State {
     pub due: Vec<u16>,
     /// At the start: relations on the end of their side, and the side that they come from.
     pub starting: Vec<(u16, f64)>,
+    /// What to tell of a state that the planned event puts to rest elsewhere.
+    pub far: Option<String>,
+    /// Relations of modes that their own flips ended.
+    pub left: Vec<Left>,
     /// Tick of the last jump by a link.
     pub linked: i64,
     /// Per input: whether it ever received a segment.
@@ -162,8 +166,8 @@ pub(super) struct Scratch {
     /// The truth before flips that others read.
     pub earlier: Vec<bool>,
     /// The number among the unit's links of that which took place in this cycle, if one did, and the sides of
-    /// relations before it.
-    pub jumped: Option<(usize, Vec<f64>)>,
+    /// relations before it, and whether its condition is over by that.
+    pub jumped: Option<(usize, Vec<f64>, bool)>,
     /// Events whose resets are in the variables that a bag of the same cycle finds: sides are decided once (rule 11).
     pub committed: Vec<u16>,
     /// Relations that flipped in this cycle, and events that these set off.
@@ -236,8 +240,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             concerned: vec![false; equations.events().len()],
             flipped: vec![Chatter::default(); dims.indicators],
             refused: (i64::MIN / 2, 0),
-            happened: vec![None; equations.events().len()],
-            paces: vec![(i64::MAX, i64::MAX, 0); equations.events().len()],
+            happened: vec![None; equations.events().len() + equations.links().len()],
+            paces: vec![
+                (i64::MAX, i64::MAX, 0);
+                equations.events().len() + equations.links().len()
+            ],
             ..State::default()
         };
         let timed = equations.events().iter().any(|e| !matches!(e.trigger, Trigger::State { .. }));

@@ -110,7 +110,7 @@ impl<'a> Wiring<'a> {
             variables: link.variables.clone(),
             known_by,
             when: link.when.clone(),
-            reset: link.resets[at].clone(),
+            resets: link.resets.clone(),
             priority: link.priority,
             detection: link.detection[at],
             believed: link.believed,

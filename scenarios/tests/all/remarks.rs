@@ -95,3 +95,20 @@ fn what_rests_wakes_by_what_it_rests_on() {
         assert!((found - x).abs() < 1e-3, "{method}, {reset}: {found}, not {x}");
     }
 }
+
+/// A limiter turns the signal by the crossing itself: nothing was foretold wrongly.
+#[test]
+fn crossings_that_turn_the_signal() {
+    let text = "stop = '0.1 s'\nsample = 'none'\nconnections = ['ck.y -> c.start', \
+                'd.i -> c.trip via detect(40, rising)', 'c.on -> d.on']\n[unit.ck]\nkind = 'clock'\nperiod = '1 ms'\n\
+                [unit.c]\nkind = 'automaton'\nstates = ['idle', 'on', 'off']\ninputs = ['trip', 'start']\n\
+                outputs = ['on']\ntransitions = [\n\
+                { from = '*', on = 'start', to = 'on', send = { on = 1 } },\n\
+                { from = 'on', on = 'trip', to = 'off', send = { on = 0 } },\n\
+                { from = 'on', after = '0.6 ms', to = 'off', send = { on = 0 } },\n]\n\
+                [unit.d]\nkind = 'equations'\nstates = { i = 0 }\ndiscrete = { on = 0 }\nevent_inputs = ['on']\n\
+                derivatives = { i = '(100*on - i)/0.01' }\noutputs = { i = 'i' }\n[[unit.d.on]]\ninput = 'on'\n\
+                reset = { on = 'value' }\n";
+    let done = crate::results::run(text, &[]);
+    assert_eq!(says(&done, "foretold"), 0, "{:?}", done.summary.notes);
+}

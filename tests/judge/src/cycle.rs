@@ -47,7 +47,7 @@ impl<const M: usize> Sim<'_, M> {
         self.put_on_roots(&flips, &due)?;
         self.count(&flips, &due)?;
         let mut links = self.proposals(0);
-        let mut jumped = Vec::new();
+        let (mut jumped, mut over) = (Vec::new(), Vec::new());
         loop {
             self.pre = self.v.clone();
             self.heard = false;
@@ -75,7 +75,7 @@ impl<const M: usize> Sim<'_, M> {
             due = self.next_due()?;
             due.extend(waiting.into_iter().filter(|e| self.is_due(*e)));
             // Members know each other's jumps a cycle later.
-            if jumped.iter().any(|l: &usize| self.link_risen[*l]) {
+            if jumped.iter().any(|l: &usize| self.link_risen[*l] && !over.contains(l)) {
                 return undecided(
                     Reason::Open,
                     "a link that its own jump ends begins anew before members know",
@@ -83,6 +83,16 @@ impl<const M: usize> Sim<'_, M> {
             }
             let took_part = |l: &usize| self.sys.links[*l].units.iter().all(|u| linked[*u]);
             jumped = now.into_iter().filter(took_part).collect();
+            if jumped.iter().any(|l| self.link_truth[*l] && self.sys.links[*l].moves_states()) {
+                return undecided(
+                    Reason::Open,
+                    "a link that moves states and does not end its condition",
+                );
+            }
+            over.clear();
+            for l in &jumped {
+                over.extend(self.surely_over(*l)?.then_some(*l));
+            }
             self.ordered |= linked.contains(&true) && self.link_risen.contains(&true);
             links.extend(self.proposals(self.micro + 1));
             if due.is_empty() && links.is_empty() && self.mismatches()?.is_empty() {
@@ -356,7 +366,8 @@ impl<const M: usize> Sim<'_, M> {
             match self.sys.events[e].due {
                 Due::When { .. } => {
                     let holds = self.condition(e);
-                    if holds && !std::mem::replace(&mut self.truth[e], holds) {
+                    let begins = holds && !std::mem::replace(&mut self.truth[e], holds);
+                    if begins && !self.goes_back(e) {
                         due.push(e);
                     }
                     self.truth[e] = holds;
@@ -393,6 +404,7 @@ impl<const M: usize> Sim<'_, M> {
                 Due::At(_) | Due::Every(..) => {}
             }
         }
+        self.back.clear();
         for l in 0..self.sys.links.len() {
             let holds = self.sides.holds(&self.sys.graph, self.sys.links[l].formula);
             self.rise(l, holds);

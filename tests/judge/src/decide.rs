@@ -161,11 +161,15 @@ impl<const M: usize> Sim<'_, M> {
             let tape = self.tape()?;
             if round == 0 {
                 let active: HashSet<Switch> = tape.switches.iter().copied().collect();
+                self.note_left(&active)?;
                 self.known.retain(|s, ()| active.contains(s));
             }
             let mut again = solved && round > 0;
             for switch in &tape.switches {
                 let known = self.known.contains_key(switch);
+                if !known {
+                    self.note_back(*switch)?;
+                }
                 if !known || inside(self.scope(*switch)) {
                     if self.decide_one(*switch)? {
                         again = true;

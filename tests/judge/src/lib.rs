@@ -13,6 +13,7 @@ mod decide;
 mod eval;
 mod graph;
 mod kinks;
+mod left;
 mod linear;
 mod links;
 pub mod model;

@@ -1,4 +1,5 @@
 //! Links: who proposes and decides, and in which cycle (rule 20).
+use crate::eval::{Class, class};
 use crate::model::{Direction, Variable};
 use crate::sim::{Sim, Stop};
 use crate::system::Due;
@@ -23,6 +24,33 @@ impl<const M: usize> Sim<'_, M> {
     /// Rule 20: takes out of those due the events of units that decide on a link; they wait for the next cycle.
     pub(crate) fn wait(&mut self, due: &mut Vec<usize>, deciding: &[bool]) -> Vec<usize> {
         due.extract_if(.., |e| deciding[self.sys.events[*e].unit]).collect()
+    }
+
+    /// Whether the condition of a link does not hold by what its members can calculate from the values before its resets,
+    /// whatever the sides of what is near its threshold.
+    pub(crate) fn surely_over(&mut self, l: usize) -> Result<bool, Stop> {
+        let link = &self.sys.links[l];
+        if link.units.iter().any(|u| !self.sys.residuals[u].is_empty()) {
+            return Ok(false);
+        }
+        let formula = link.formula;
+        let mut open = Vec::new();
+        for r in self.sys.read(formula) {
+            let z = self.sys.graph.relations[r as usize].z;
+            if !matches!(class(&self.now(z)?, self.size(z)?), Class::Sign(_)) {
+                open.push(r as usize);
+            }
+        }
+        let kept = self.sides.clone();
+        let holds = (0..3usize.pow(open.len().min(8) as u32)).any(|mut number| {
+            for r in &open {
+                self.sides.side[*r] = (number % 3) as i8 - 1;
+                number /= 3;
+            }
+            self.sides.holds(&self.sys.graph, formula)
+        });
+        self.sides = kept;
+        Ok(!holds)
     }
 
     /// Whether an event that waited still is due.

@@ -73,6 +73,10 @@ pub(crate) struct Sim<'a, const M: usize> {
     /// Sides and floors that are held.
     pub(crate) known: HashMap<Switch, ()>,
     pub(crate) fresh: HashMap<Switch, Fresh<M>>,
+    /// Relations whose flips ended all modes that watched them, and their values there; those of them that go back from
+    /// there in this cycle, and where to.
+    pub(crate) left: HashMap<u32, Ball<M>>,
+    pub(crate) back: Vec<(u32, i8)>,
     /// Of conditions of events and links.
     pub(crate) truth: Vec<bool>,
     pub(crate) link_truth: Vec<bool>,
@@ -153,6 +157,8 @@ impl<'a, const M: usize> Sim<'a, M> {
             },
             known: HashMap::new(),
             fresh: HashMap::new(),
+            left: HashMap::new(),
+            back: Vec::new(),
             truth: vec![false; sys.events.len()],
             link_truth: vec![false; sys.links.len()],
             link_risen: vec![false; sys.links.len()],

@@ -44,6 +44,12 @@ pub(crate) struct Link {
     pub(crate) priority: i64,
 }
 
+impl Link {
+    pub(crate) fn moves_states(&self) -> bool {
+        self.reset.iter().any(|(v, _)| matches!(v, Variable::State(..)))
+    }
+}
+
 /// Units that are connected, directly or not.
 #[derive(Debug)]
 pub(crate) struct System {

@@ -34,8 +34,13 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     fn note_over(&mut self, event: u16, vars: &[f64]) {
-        let trigger = &self.scene.equations.events()[usize::from(event)].trigger;
-        if let Trigger::State { truth, crossing: None, .. } = trigger
+        let number = usize::from(event);
+        let spec = &self.scene.equations.events()[number];
+        // On its threshold numbers do not tell that it holds: it is over by what the event has set.
+        let reads =
+            |place| self.readers.of[number].iter().any(|&k| self.readers.read(k, |id| id == place));
+        if let Trigger::State { truth, crossing: None, .. } = &spec.trigger
+            && (spec.leads || spec.sets(reads))
             && !truth.holds(&self.scene.dims, vars, &mut self.scratch.work)
         {
             self.state.over.push(event);

@@ -1,21 +1,21 @@
 //! What is said when a unit cannot go on.
-use super::wrapper::{Scratch, Unit};
 use crate::solve::{
     UnitError,
     core::{Core, Failure},
     equations::{Dims, Equations},
 };
+use crate::unit::wrapper::{Scratch, Unit};
 
 impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// A signal by its name, or else its number.
     #[cold]
-    pub(super) fn signal(&self, output: bool, port: usize) -> String {
+    pub(in crate::unit) fn signal(&self, output: bool, port: usize) -> String {
         let name = self.scene.equations.signal(output, port);
         name.map_or_else(|| port.to_string(), |name| format!("`{name}`"))
     }
 
     #[cold]
-    pub(super) fn explain(&self, failure: Failure) -> Box<UnitError> {
+    pub(in crate::unit) fn explain(&self, failure: Failure) -> Box<UnitError> {
         let mut vars = Vec::new();
         self.scene.fill(failure.t, &failure.x, &mut vars);
         let mode = self.scene.equations.mode(&vars).map(str::to_owned);
@@ -24,7 +24,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// A state that would stand still from here on, though it moves: all of a unit rests.
-    pub(super) fn stopped_by_rest(&mut self) -> Option<UnitError> {
+    pub(in crate::unit) fn stopped_by_rest(&mut self) -> Option<UnitError> {
         let dims = self.scene.dims;
         // Algebraic values follow a reset later.
         if !self.state.retiring || self.scene.frame.resting || dims.algebraic > 0 {
@@ -46,7 +46,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// Which of the events in `fired`, at offset `t`, is reset to what is not finite, and why.
     #[cold]
-    pub(super) fn bad_reset(&mut self, t: f64) -> UnitError {
+    pub(in crate::unit) fn bad_reset(&mut self, t: f64) -> UnitError {
         self.look(t);
         for &event in &self.state.fired {
             let number = usize::from(event);
