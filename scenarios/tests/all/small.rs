@@ -167,3 +167,28 @@ fn equations_without_states() {
         }
     }
 }
+
+/// A membrane of 100 pF that is charged over 100 MOhm: all that happens is far below the tolerances, under which it came to 5 V
+/// from a source of 0.1 V. The closed form knows it; other methods tell.
+#[test]
+fn charges_of_picocoulombs() {
+    let text = |method: &str| {
+        format!(
+            "stop = '1 s'\nsample = 'none'\nconnections = ['p.y -> m.u']\n[unit.p]\nkind = 'pulse'\nperiod = '0.2 s'\n\
+             width = '0.1 s'\noffset = '0.1 s'\nhigh = 0.1\n[unit.m]\nkind = 'equations'\nmethod = '{method}'\n\
+             inputs = {{ u = 0 }}\nparameters = {{ C = 100e-12, R = 100e6 }}\nstates = {{ q = 0 }}\n\
+             derivatives = {{ q = '(u - q/C)/R' }}\noutputs = {{ V = 'q/C' }}\n[[unit.m.event]]\nname = 'fire'\n\
+             when = 'q >= 5e-12'\n[result]\nn = \"count(event('m', 'fire'))\"\nmost = 'max(m.V)'\n"
+        )
+    };
+    for method in ["auto", "closed"] {
+        let done = run(&text(method), &[]);
+        assert_eq!(value(&done, "n"), Some(5.0), "{method}: {:?}", done.summary.notes);
+        assert!(value(&done, "most").is_some_and(|v| (0.06..0.1).contains(&v)), "{method}");
+    }
+    for method in ["qss2", "qss3", "liqss2", "rk45", "rodas"] {
+        let done = run(&text(method), &[]);
+        let told = |note: &String| note.contains("stays below") && note.contains("q' =");
+        assert!(done.summary.notes.iter().any(told), "{method}: {:?}", done.summary.notes);
+    }
+}

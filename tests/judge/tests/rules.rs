@@ -252,6 +252,21 @@ fn rule_13_entry_happens_a_micro_step_later() {
 }
 
 #[test]
+fn rule_13_a_mode_that_is_entered_again() {
+    // x' = 3 (1 - t) comes to 1 at 1 - 1/sqrt(3), is stopped a part of a tick later, and goes back from there.
+    let mut hit = when("hit", ge(x(0), n(1.0)), &[]);
+    hit.to = Some(1);
+    let mut go = when("go", ge(t(), n(2.0)), &[]);
+    go.to = Some(0);
+    let mut u = unit(&[0.0], &[n(0.0)]);
+    u.modes = vec![
+        Mode { derivatives: Some(vec![Some(mul(n(3.0), sub(n(1.0), t())))]), events: vec![hit] },
+        Mode { derivatives: Some(vec![Some(n(0.0))]), events: vec![go] },
+    ];
+    happens(&alone(3, u), &[("hit", 422_649_731, 0), ("go", 2 * S, 0)]);
+}
+
+#[test]
 fn rule_14_equality_at_a_flip_and_at_rest() {
     let u = discrete(unit(&[0.0], &[d(0)]), &[1.0]);
     let e = when("e", eq(x(0), n(0.5)), &[]);

@@ -83,8 +83,9 @@ struct Tally {
     calls: i32,
     /// A relation chatters under it.
     chatters: bool,
-    /// Some state was not small beside its least quantum.
+    /// Some state was not small beside its least quantum; else whether all are, as they begin to move.
     large: bool,
+    small: bool,
     now: f64,
 }
 
@@ -314,6 +315,7 @@ impl Automatic {
         if self.tally.records[runs].is_barred() || small && !self.is_small(scene) {
             return false;
         }
+        self.tally.small = small;
         // Small states are beyond any error control, but not beyond a formula.
         let exact = small && self.candidates.contains(&Candidate::Closed);
         let other = if exact { Candidate::Closed } else { Candidate::Rodas };
@@ -436,13 +438,14 @@ impl<E: Equations> Core<E> for Automatic {
         stop: Option<f64>,
         flips: &mut Flips,
     ) -> Result<Advance, Box<Failure>> {
-        if self.tally.paid >= self.tally.look {
+        let looks = self.tally.paid >= self.tally.look;
+        if looks || self.tally.fresh && !self.tally.large {
             let now = scene.absolute(Core::<E>::time(self));
             let is_lost = self.is_lost(scene);
             if self.tally.paid >= self.tally.stiff && self.runner.core.is_stiff(scene) {
                 self.tally.call_stiff(&self.prices);
             }
-            if self.is_due(now) || is_lost {
+            if looks && self.is_due(now) || is_lost {
                 let mine = if is_lost { f64::INFINITY } else { self.tally.recent };
                 self.race(scene, flips, stop, mine);
             }

@@ -494,7 +494,10 @@ impl Automatic {
         let Stretch { from, x, .. } = stretch;
         Core::<E>::start(&mut runner.core, scene, from, x, None);
         if self.tally.begun {
-            runner.core.distrust();
+            // Small states that begin to move are as they were.
+            if !self.tally.small {
+                runner.core.distrust();
+            }
             for record in &mut self.tally.records {
                 record.losses = 0;
             }
