@@ -38,7 +38,10 @@ pub(super) enum Call<'a> {
     Set(Type, Cow<'a, [u32]>, Cow<'a, [f64]>),
     SetWhole(Type, u32, Cow<'a, [i128]>),
     SetTexts(u32, Cow<'a, [String]>),
-    SetBytes(u32, Cow<'a, [u8]>),
+    SetBytes(u32, Cow<'a, [Vec<u8>]>),
+    /// Texts or bytes of so many elements.
+    GetTexts(u32, usize),
+    GetBytes(u32, usize),
     OutputDerivatives(Cow<'a, [u32]>, Cow<'a, [i32]>),
     Directional {
         unknowns: Cow<'a, [u32]>,
@@ -64,6 +67,8 @@ pub(super) enum Answer {
     Completed(Completed),
     Sizes(usize, usize),
     Bytes(Vec<u8>),
+    Texts(Vec<String>),
+    Rows(Vec<Vec<u8>>),
     /// A call that was to go before was refused: so many before this one.
     Earlier(usize),
 }
@@ -251,6 +256,14 @@ impl Carrier for Local {
                 Some((states, indicators)) => (Status::Ok, Answer::Sizes(states, indicators)),
                 None => (Status::Ok, Answer::Absent),
             },
+            Call::GetTexts(reference, elements) => {
+                let (status, texts) = self.raw.get_texts(*reference, *elements);
+                (status, Answer::Texts(texts))
+            }
+            Call::GetBytes(reference, elements) => {
+                let (status, rows) = self.raw.get_bytes(*reference, *elements);
+                (status, Answer::Rows(rows))
+            }
             Call::Reset => match self.raw.reset() {
                 Some(status) => (status, Answer::Nothing),
                 None => (Status::Ok, Answer::Absent),

@@ -15,11 +15,16 @@ use superdense_models::{
 /// Part of a tick by which a tick may lie before a crossing (R14), and more.
 const BEFORE: f64 = 1.0 / 512.0;
 
+/// All reals from here on are whole numbers.
+const WHOLE: f64 = (1u64 << 52) as f64;
+
 /// How inputs of whole numbers hear their signals.
 #[derive(Debug, Clone)]
 pub(super) struct Whole {
     /// Per input: whether it takes whole numbers only.
     pub ports: Vec<bool>,
+    /// Inputs of integers of 64 bits. What their reals lack follows behind the values of all inputs.
+    pub wide: Vec<usize>,
     /// How far a signal that moves may be off: so near to a half it counts as what it goes to.
     pub tolerance: f64,
     /// Seconds of a tick.
@@ -32,9 +37,25 @@ impl Whole {
         if self.ports[port] { self.round(segment, e) } else { segment.value(e) }
     }
 
+    /// What reals lack of the integers of 64 bits that inputs hear; `start` has the values of inputs that hear nothing.
+    pub(super) fn rests<'a>(
+        &'a self,
+        start: &'a [f64],
+        held: impl Fn(usize) -> Option<&'a Held>,
+    ) -> impl Iterator<Item = f64> {
+        let starts = start.iter().skip(self.ports.len());
+        let rest = move |(&port, &start): (&usize, &f64)| {
+            held(port).map_or(start, |held| held.segment().rest())
+        };
+        self.wide.iter().zip(starts).map(rest)
+    }
+
     fn round(&self, segment: &Segment, e: f64) -> f64 {
         let (value, slope) = poly::eval_slope(segment.coefficients(), e + BEFORE * self.tick);
         let edge = value.floor() + 0.5;
+        if value.abs() >= WHOLE {
+            return value;
+        }
         if slope != 0.0 && (value - edge).abs() <= self.tolerance {
             return edge + 0.5f64.copysign(slope);
         }
@@ -107,7 +128,7 @@ mod tests {
 
     #[test]
     fn whole_numbers_change_at_halves() {
-        let own = Whole { ports: vec![true], tolerance: 1e-6, tick: 1e-9 };
+        let own = Whole { ports: vec![true], wide: Vec::new(), tolerance: 1e-6, tick: 1e-9 };
         let of = |c: &[f64]| Segment::new(c, Flag::Continuous, c[0]);
         let ramp = of(&[0.2, 2.0]);
         assert_eq!(own.heard(0, &ramp, 0.0), 0.0);
@@ -123,6 +144,8 @@ mod tests {
         assert_eq!(own.flip(&of(&[2.4]), 0.0), None);
         assert_eq!(own.heard(0, &of(&[-0.5]), 0.0), 0.0);
         assert_eq!(own.heard(0, &of(&[2.5]), 0.0), 3.0);
+        let odd = WHOLE + 1.0;
+        assert_eq!([odd, -odd].map(|x| own.heard(0, &of(&[x]), 0.0)), [odd, -odd]);
         // A segment that goes on a little below where the last one crossed is no way back.
         let on = of(&[1.5 - 1e-7, 1.0]);
         assert_eq!(own.heard(0, &on, 0.0), 2.0);

@@ -288,7 +288,11 @@ impl Instance {
         self.plain("ExitInitializationMode", Call::ExitInitialisation)
     }
 
-    fn settle(&self) -> Called<Updated> {
+    /// Updates until the event is over, and leaves event mode.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn settle(&self) -> Called<Updated> {
         let mut terminate = false;
         for _ in 0..ROUNDS {
             let mut updated = self.update()?;
@@ -303,17 +307,7 @@ impl Instance {
         Err(CallError { call, status: Status::Ok, log: Vec::new() })
     }
 
-    /// An event: enters event mode, sets inputs there, and settles.
-    ///
-    /// # Errors
-    /// The FMU's.
-    pub fn event(&self, inputs: &[Block], values: &[f64]) -> Called<Updated> {
-        self.enter_event()?;
-        self.write(inputs, values)?;
-        self.settle()
-    }
-
-    /// Sets texts, one per element, before initialisation.
+    /// Sets texts, one per element.
     ///
     /// # Errors
     /// The FMU's.
@@ -331,13 +325,38 @@ impl Instance {
         self.call(call, Call::SetWhole(ty, reference, values.into()), &mut []).map(|_| ())
     }
 
-    /// Sets bytes before initialisation.
+    /// Sets bytes, a row per element.
     ///
     /// # Errors
     /// The FMU's.
-    pub fn write_bytes(&self, name: &str, reference: u32, bytes: &[u8]) -> Called {
-        let call = || format!("{} of {name} to {} bytes", self.name("SetBinary"), bytes.len());
+    pub fn write_bytes(&self, name: &str, reference: u32, bytes: &[Vec<u8>]) -> Called {
+        let amount = || bytes.iter().map(Vec::len).sum::<usize>();
+        let call = || format!("{} of {name} to {} bytes", self.name("SetBinary"), amount());
         self.call(call, Call::SetBytes(reference, bytes.into()), &mut []).map(|_| ())
+    }
+
+    /// Reads texts, one per element.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn read_texts(&self, name: &str, reference: u32, elements: usize) -> Called<Vec<String>> {
+        let call = || format!("{} of {name}", self.name("GetString"));
+        match self.call(call, Call::GetTexts(reference, elements), &mut [])? {
+            Answer::Texts(texts) if texts.len() == elements => Ok(texts),
+            _ => Err(strange(call())),
+        }
+    }
+
+    /// Reads bytes, a row per element.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn read_bytes(&self, name: &str, reference: u32, elements: usize) -> Called<Vec<Vec<u8>>> {
+        let call = || format!("{} of {name}", self.name("GetBinary"));
+        match self.call(call, Call::GetBytes(reference, elements), &mut [])? {
+            Answer::Rows(rows) if rows.len() == elements => Ok(rows),
+            _ => Err(strange(call())),
+        }
     }
 
     /// How `unknowns` change when `knowns` change in the direction `seed` (value references of

@@ -1,6 +1,7 @@
 //! The unit kind `fmu`.
 use super::{
     beginning::{Beginning, Part},
+    block::split,
     description::{Description, InterfaceKind, Type, Variable},
     discrete::Whole,
     instance::{CallError, Instance},
@@ -9,7 +10,9 @@ use super::{
     me::{self, ExchangeUnit, build::Numerics},
     nominal::nominals,
     starts::{Start, starts},
-    unit::{FmuUnit, Rates, Settings},
+    settings::{Rates, Settings},
+    unit::FmuUnit,
+    words::Words,
 };
 use std::path::Path;
 use superdense_kernel::Component;
@@ -131,9 +134,10 @@ fn capabilities(layout: &Layout, params: &Params) -> Capabilities {
 fn feed_through(layout: &Layout) -> FeedThrough {
     let mut pairs = Vec::new();
     let variables = &layout.description.variables;
-    for &(output, to) in &layout.outputs {
+    let all_inputs = || layout.inputs.iter().chain(&layout.word_inputs);
+    for &(output, to) in layout.outputs.iter().chain(&layout.word_outputs) {
         let known = layout.description.structure.inputs_of(output, variables);
-        for &(input, from) in &layout.inputs {
+        for &(input, from) in all_inputs() {
             let passing = match &known {
                 None => Passing::Sometimes,
                 Some(inputs) if inputs.contains(&input) => Passing::Value,
@@ -152,16 +156,18 @@ fn feed_through(layout: &Layout) -> FeedThrough {
 fn passes(layout: &Layout) -> bool {
     let Description { structure, variables, .. } = &*layout.description;
     let inputs = |&(output, _): &(usize, usize)| structure.inputs_of(output, variables);
-    layout.outputs.iter().map(inputs).any(|inputs| inputs.is_none_or(|inputs| !inputs.is_empty()))
+    let all = layout.outputs.iter().chain(&layout.word_outputs);
+    all.map(inputs).any(|inputs| inputs.is_none_or(|inputs| !inputs.is_empty()))
 }
 
 /// How inputs of whole numbers hear.
 pub(super) fn whole(layout: &Layout, tolerance: f64, context: &Context<'_>) -> Whole {
-    let mut ports = vec![false; layout.ports.inputs.len()];
+    let mut ports = vec![false; layout.numbers(&layout.inputs)];
     for p in layout.ported(&layout.inputs) {
         ports[p.first..p.first + p.variable.elements].fill(p.variable.ty.range().is_some());
     }
-    Whole { ports, tolerance, tick: context.resolution.seconds(1) }
+    let wide = layout.wide(&layout.inputs);
+    Whole { ports, wide, tolerance, tick: context.resolution.seconds(1) }
 }
 
 /// Whether an input may change inside steps.
@@ -290,13 +296,13 @@ impl Builder<'_> {
         order.clamp(0, 3) as usize
     }
 
-    fn settings(&mut self, beginning: Beginning) -> Settings {
+    fn settings(&mut self, beginning: Beginning, words: Words) -> Settings {
         let (layout, d) = (self.layout, &self.layout.interface);
         let tolerance = self.band();
         let per_second = self.context.resolution.ticks_per_second();
         // Without event mode every input is set in step mode.
         let smooth = |p: &Ported<'_>| p.variable.continuous || !d.event_mode;
-        let mut intermediate = vec![None; layout.ports.inputs.len()];
+        let mut intermediate = vec![None; layout.numbers(&layout.inputs)];
         for p in layout.ported(&layout.inputs) {
             let v = p.variable;
             let scalar = v.ty == Type::Float64 && v.elements == 1 && v.continuous;
@@ -304,7 +310,7 @@ impl Builder<'_> {
                 intermediate[p.first] = Some(v.reference);
             }
         }
-        let mut continuous = vec![None; layout.ports.outputs.len()];
+        let mut continuous = vec![None; layout.numbers(&layout.outputs)];
         for p in layout.ported(&layout.outputs).filter(|p| p.variable.continuous) {
             continuous[p.first..p.first + p.variable.elements].fill(Some(p.variable.reference));
         }
@@ -328,28 +334,30 @@ impl Builder<'_> {
             intermediate,
             outputs: blocks(layout.ported(&layout.outputs)),
             continuous,
+            wide: layout.wide(&layout.outputs),
             usual: nominals(layout),
+            words,
             beginning,
         }
     }
 
-    /// Values of the inputs as long as nothing comes.
+    /// Values of the inputs as long as nothing comes, and what the reals of those of 64 bits lack.
     fn input_starts(&self, starts: &[(usize, Span, Start)]) -> Vec<f64> {
-        let mut out = vec![0.0; self.layout.ports.inputs.len()];
-        for &(v, first) in &self.layout.inputs {
-            let variable = &self.layout.description.variables[v];
-            let own = variable.start.iter().map(|s| match s.as_str() {
-                "true" => 1.0,
-                "false" => 0.0,
-                s => variable.item(s).or_else(|| s.parse().ok()).unwrap_or(0.0),
-            });
-            let own: Vec<f64> = match starts.iter().find(|s| s.0 == v).map(|s| &s.2) {
-                Some(start) => start.reals(),
-                None => own.collect(),
+        let wide = self.layout.wide(&self.layout.inputs).len();
+        let mut out = vec![0.0; self.layout.numbers(&self.layout.inputs) + wide];
+        for (p, &(v, _)) in self.layout.ported(&self.layout.inputs).zip(&self.layout.inputs) {
+            let variable = p.variable;
+            let own = match starts.iter().find(|s| s.0 == v).map(|s| &s.2) {
+                Some(start) => start.numbers(),
+                None => variable.start.iter().map(|s| written(variable, s)).collect(),
             };
-            for (k, place) in out[first..first + variable.elements].iter_mut().enumerate() {
+            for k in 0..variable.elements {
                 // One value stands for all elements.
-                *place = own.get(k).or(own.first()).copied().unwrap_or(0.0);
+                let (real, rest) = own.get(k).or(own.first()).copied().unwrap_or_default();
+                out[p.first + k] = real;
+                if variable.ty.is_wide() {
+                    out[p.rest + k] = rest;
+                }
             }
         }
         out
@@ -363,6 +371,18 @@ impl Builder<'_> {
         let given = starts.iter().map(|(v, _, start)| (d.variables[*v].clone(), start.clone()));
         let tolerance = self.given("tolerance").then(|| self.params.real("tolerance"));
         Beginning { structure: sized.collect(), starts: given.collect(), tolerance }
+    }
+}
+
+/// A start value in the description: the next real, and what that lacks of a whole number.
+fn written(variable: &Variable, text: &str) -> (f64, f64) {
+    match text {
+        "true" => (1.0, 0.0),
+        "false" => (0.0, 0.0),
+        _ => match (variable.item(text), text.parse()) {
+            (None, Ok(whole)) if variable.ty.is_wide() => split(whole),
+            (item, _) => (item.or_else(|| text.parse().ok()).unwrap_or(0.0), 0.0),
+        },
     }
 }
 
@@ -418,7 +438,8 @@ pub fn build(params: &Params, context: &Context<'_>) -> Checked<Component<Value>
     let starts = starts(params, &layout.description, context, &mut b.errors);
     let beginning = b.beginning(&starts);
     let isolation = b.isolation();
-    let settings = (!exchange).then(|| b.settings(beginning.clone()));
+    let words = Words::new(&layout, |v| starts.iter().find(|s| s.0 == v).map(|s| &s.2));
+    let settings = (!exchange).then(|| b.settings(beginning.clone(), words.clone()));
     if !b.errors.is_empty() {
         return Err(b.errors);
     }
@@ -449,7 +470,8 @@ pub fn build(params: &Params, context: &Context<'_>) -> Checked<Component<Value>
     let whole = |e: CallError| failed(span.clone(), e.to_string());
     if let Some(numerics) = numerics {
         instance.exit_initialisation().map_err(whole)?;
-        let settings = me::build::settings(&layout, params, context, &numerics, beginning);
+        let own = (beginning, words);
+        let settings = me::build::settings(&layout, params, context, &numerics, own);
         let unit = ExchangeUnit::new(instance, settings, numerics, inputs, timer);
         return unit.map(Component::atomic).map_err(whole);
     }
@@ -462,12 +484,6 @@ pub fn build(params: &Params, context: &Context<'_>) -> Checked<Component<Value>
 
 /// Tells what a scenario may miss.
 fn remark(instance: &Instance, layout: &Layout) {
-    if !layout.left_out.is_empty() {
-        let names = layout.left_out.join("`, `");
-        instance.remark(format!(
-            "`{names}`: texts and bytes have no ports here, only start values; `ignore` them to silence this"
-        ));
-    }
     if let Some(start) = layout.description.experiment.start.filter(|start| *start != 0.0) {
         instance.remark(format!(
             "its default experiment begins at {start} s, and runs begin at 0 s, which is what the FMU is told: what it \

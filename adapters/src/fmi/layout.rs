@@ -5,7 +5,7 @@ use super::{
     instance::Block,
 };
 use std::{path::Path, sync::Arc};
-use superdense_models::kinds::{Located, Param, ParamError, Params, PortSpec, Ports, Span};
+use superdense_models::kinds::{Located, Param, ParamError, Params, PortSpec, Ports, Span, ValueType};
 
 pub(super) type Checked<T> = Result<T, Vec<ParamError>>;
 
@@ -13,6 +13,8 @@ pub(super) type Checked<T> = Result<T, Vec<ParamError>>;
 pub(super) struct Ported<'a> {
     pub variable: &'a Variable,
     pub first: usize,
+    /// Place of what its first element lacks, if it has integers of 64 bits.
+    pub rest: usize,
 }
 
 /// The description and what becomes of it.
@@ -22,8 +24,9 @@ pub(super) struct Layout {
     pub ports: Ports,
     pub inputs: Vec<(usize, usize)>,
     pub outputs: Vec<(usize, usize)>,
-    /// Inputs and outputs of texts and bytes, which have start values and no ports.
-    pub left_out: Vec<String>,
+    /// Inputs and outputs of texts and bytes, whose ports follow those of numbers.
+    pub word_inputs: Vec<(usize, usize)>,
+    pub word_outputs: Vec<(usize, usize)>,
 }
 
 impl Layout {
@@ -31,7 +34,24 @@ impl Layout {
         &'a self,
         list: &'a [(usize, usize)],
     ) -> impl Iterator<Item = Ported<'a>> {
-        list.iter().map(|&(v, first)| Ported { variable: &self.description.variables[v], first })
+        let variables = &self.description.variables;
+        let mut next = list.iter().map(|&(v, _)| variables[v].elements).sum();
+        list.iter().map(move |&(v, first)| {
+            let (variable, rest) = (&variables[v], next);
+            next += if variable.ty.is_wide() { variable.elements } else { 0 };
+            Ported { variable, first, rest }
+        })
+    }
+
+    /// How many ports these have.
+    pub(super) fn numbers(&self, list: &[(usize, usize)]) -> usize {
+        self.ported(list).map(|p| p.variable.elements).sum()
+    }
+
+    /// Ports of integers of 64 bits.
+    pub(super) fn wide(&self, list: &[(usize, usize)]) -> Vec<usize> {
+        let wide = self.ported(list).filter(|p| p.variable.ty.is_wide());
+        wide.flat_map(|p| p.first..p.first + p.variable.elements).collect()
     }
 }
 
@@ -139,25 +159,26 @@ pub(super) fn layout(params: &Params, folder: &Path) -> Checked<Layout> {
     let hears = description.variables.iter().any(|v| v.causality == Causality::Input);
     let exact = interface.event_mode && (restores || !hears);
     let mut ports = Ports::default();
-    let (mut inputs, mut outputs, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
-    for (i, v) in description.variables.iter().enumerate() {
+    let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+    let (mut word_inputs, mut word_outputs) = (Vec::new(), Vec::new());
+    let of_words = |v: &Variable| matches!(v.ty, Type::String | Type::Binary);
+    let variables = || description.variables.iter().enumerate();
+    let numbers = variables().filter(|(_, v)| !of_words(v));
+    for (i, v) in numbers.chain(variables().filter(|(_, v)| of_words(v))) {
         if v.ty == Type::Clock && v.causality != Causality::Other {
             let message = format!("`{file}`: `{}` is a clock; clocks are not supported", v.name);
             errors.push(at(message).help("export the FMU without clocks"));
             continue;
         }
-        let (list, place) = match v.causality {
-            Causality::Input => (&mut ports.inputs, &mut inputs),
-            Causality::Output => (&mut ports.outputs, &mut outputs),
+        let (list, numbers, words) = match v.causality {
+            Causality::Input => (&mut ports.inputs, &mut inputs, &mut word_inputs),
+            Causality::Output => (&mut ports.outputs, &mut outputs, &mut word_outputs),
             _ => continue,
         };
         if ignored.iter().any(|n| n.value == v.name) {
             continue;
         }
-        if !v.ty.is_number() {
-            left_out.push(v.name.clone());
-            continue;
-        }
+        let place = if of_words(v) { words } else { numbers };
         place.push((i, list.len()));
         let sampled = interface.kind == InterfaceKind::CoSimulation && (v.continuous || !exact);
         let base = port_name(&v.name);
@@ -167,6 +188,10 @@ pub(super) fn layout(params: &Params, folder: &Path) -> Checked<Layout> {
                 let message = format!("`{file}`: two variables would have the port `{name}`");
                 errors.push(at(message).help(format!("leave one out: ignore = [\"{}\"]", v.name)));
             }
+            if of_words(v) {
+                list.push(PortSpec::event(name, ValueType::Text).optional());
+                continue;
+            }
             let unit = v.unit.clone();
             list.push(PortSpec { unit, sampled, ..PortSpec::signal(name).optional() });
         }
@@ -175,7 +200,7 @@ pub(super) fn layout(params: &Params, folder: &Path) -> Checked<Layout> {
         errors.push(at(format!("`{file}` has more than 65535 ports")));
     }
     if errors.is_empty() {
-        Ok(Layout { description, interface, ports, inputs, outputs, left_out })
+        Ok(Layout { description, interface, ports, inputs, outputs, word_inputs, word_outputs })
     } else {
         Err(errors)
     }
@@ -184,16 +209,18 @@ pub(super) fn layout(params: &Params, folder: &Path) -> Checked<Layout> {
 /// Variables of equal types together.
 pub(super) fn blocks<'a>(list: impl Iterator<Item = Ported<'a>>) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
-    for Ported { variable: v, first } in list {
+    for Ported { variable: v, first, rest } in list {
         let at = blocks.iter().position(|b| b.ty == v.ty).unwrap_or(blocks.len());
         if at == blocks.len() {
-            let (references, variables, places) = (Vec::new(), Vec::new(), Vec::new());
-            blocks.push(Block { ty: v.ty, references, variables, places });
+            let (references, variables) = (Vec::new(), Vec::new());
+            let (places, rests) = (Vec::new(), Vec::new());
+            blocks.push(Block { ty: v.ty, references, variables, places, rests });
         }
         let block = &mut blocks[at];
         block.references.push(v.reference);
         block.variables.push((v.name.clone(), v.elements));
         block.places.extend(first..first + v.elements);
+        block.rests.extend(rest..rest + if v.ty.is_wide() { v.elements } else { 0 });
     }
     blocks
 }

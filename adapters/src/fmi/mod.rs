@@ -15,7 +15,7 @@
 //!
 //! Supported: event mode, early return, intermediate update (inputs follow their segments inside
 //! steps), output derivatives, state access and serialisation as snapshots, directional
-//! derivatives, numbers and truth values, arrays. Refused by name: clocks, binary and text ports.
+//! derivatives, variables of all types, arrays. Refused by name: clocks.
 pub mod archive;
 mod beginning;
 mod block;
@@ -23,6 +23,7 @@ mod calls;
 pub mod description;
 mod discrete;
 pub mod export;
+mod heard;
 pub mod instance;
 mod isolation;
 pub mod kind;
@@ -32,12 +33,14 @@ pub mod me;
 mod nominal;
 mod place;
 pub mod report;
+mod settings;
 mod shelf;
 pub mod snapshot;
 mod starts;
 mod steps;
 pub mod unit;
 pub mod variables;
+mod words;
 pub mod worker;
 
 pub use kind::FmuKind;

@@ -1,7 +1,7 @@
 //! Reports about an FMU, from its archive alone: its binary is never loaded.
 use super::{
     archive::{binaries, contents, describe, platform},
-    description::{Causality, Description, Interface, InterfaceKind, Variable},
+    description::{Causality, Description, Interface, InterfaceKind, Type, Variable},
     layout::port_name,
 };
 use serde::Serialize;
@@ -45,8 +45,6 @@ pub struct Info {
     pub inputs: Vec<Port>,
     /// Outputs.
     pub outputs: Vec<Port>,
-    /// Inputs and outputs of texts and bytes, which have start values and no ports.
-    pub without_ports: Vec<String>,
     /// Parameters, with their start values.
     pub parameters: BTreeMap<String, String>,
     /// Continuous states.
@@ -104,11 +102,9 @@ fn port(v: &Variable) -> Port {
 pub fn info(file: &Path) -> Result<Info, String> {
     let d = describe(file)?;
     let ports = |causality| {
-        let own = move |v: &&Variable| v.causality == causality && v.ty.is_number();
+        let own = move |v: &&Variable| v.causality == causality && v.ty != Type::Clock;
         d.variables.iter().filter(own).map(port).collect()
     };
-    let outer = |c: Causality| matches!(c, Causality::Input | Causality::Output);
-    let without = d.variables.iter().filter(|v| outer(v.causality) && !v.ty.is_number());
     let both = d.co_simulation.iter().chain(&d.model_exchange);
     let parameter = |v: &&Variable| {
         matches!(v.causality, Causality::Parameter | Causality::StructuralParameter)
@@ -120,7 +116,6 @@ pub fn info(file: &Path) -> Result<Info, String> {
         platforms: contents(file)?,
         inputs: ports(Causality::Input),
         outputs: ports(Causality::Output),
-        without_ports: without.map(|v| v.name.clone()).collect(),
         parameters: d.variables.iter().filter(parameter).map(start).collect(),
         states: d.structure.states.iter().map(|s| d.variables[s.state].elements).sum(),
         indicators: d.structure.indicators,
@@ -159,10 +154,6 @@ impl Info {
                 let line = format!("  {}{size} {}{items}{start}{unit} {own}", p.name, p.ty);
                 let _ = writeln!(out, "{}", line.trim_end());
             }
-        }
-        if !self.without_ports.is_empty() {
-            let _ =
-                writeln!(out, "texts and bytes, without ports\n  {}", listed(&self.without_ports));
         }
         if !self.parameters.is_empty() {
             let _ = writeln!(out, "parameters");
@@ -239,7 +230,7 @@ fn variables(d: &Description, problems: &mut Vec<String>) {
         if is_port && !ports.insert((v.causality == Causality::Input, port_name(&v.name))) {
             problems.push(format!("two variables would have the port {}", port_name(&v.name)));
         }
-        if is_port && v.ty == super::description::Type::Clock {
+        if is_port && v.ty == Type::Clock {
             problems.push(format!("{} is a clock; clocks are not supported", v.name));
         }
         if let (Some(low), Some(high)) = v.limits
@@ -265,7 +256,7 @@ pub fn scenario(file: &Path) -> Result<String, String> {
     let mut out = format!("title = {}\nstop = {stop:?}\nsample = {step:?}\n", quoted(&d.model));
     let outputs = d.variables.iter().filter(|v| v.causality == Causality::Output);
     let mut record = Vec::new();
-    for v in outputs.filter(|v| v.ty.is_number()) {
+    for v in outputs.filter(|v| v.ty != Type::Clock) {
         let base = port_name(&v.name);
         match v.elements {
             1 => record.push(quoted(&format!("fmu.{base}"))),

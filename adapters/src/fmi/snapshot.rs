@@ -68,7 +68,10 @@ impl Snapshot for FmuUnit {
 
     fn restore_bytes(&mut self, bytes: &[u8]) -> Result<(), SnapshotError> {
         let (data, now, base): (Data, Vec<u8>, Option<Vec<u8>>) = decode(bytes)?;
-        if data.inputs.len() != self.data.inputs.len() || data.y.len() != self.data.y.len() {
+        if data.inputs.len() != self.data.inputs.len()
+            || data.y.len() != self.data.y.len()
+            || !data.said.fits(&self.data.said)
+        {
             return Err(SnapshotError::Corrupt("another FMU's state".into()));
         }
         let state =

@@ -1,5 +1,6 @@
 //! Start values of a scenario.
 use super::{
+    block::split,
     description::{Description, Type, Variable},
     instance::{CallError, Instance},
 };
@@ -17,15 +18,24 @@ pub(super) enum Start {
     Reals(Vec<f64>),
     Whole(Vec<i128>),
     Texts(Vec<String>),
-    Bytes(Vec<u8>),
+    Bytes(Vec<Vec<u8>>),
 }
 
 impl Start {
-    /// As numbers, if they are.
-    pub(super) fn reals(&self) -> Vec<f64> {
+    /// As texts, if they are, or are bytes.
+    pub(super) fn texts(&self) -> Vec<String> {
         match self {
-            Self::Reals(x) => x.clone(),
-            Self::Whole(x) => x.iter().map(|&x| x as f64).collect(),
+            Self::Texts(texts) => texts.clone(),
+            Self::Bytes(all) => all.iter().map(|bytes| digits(bytes)).collect(),
+            Self::Reals(_) | Self::Whole(_) => Vec::new(),
+        }
+    }
+
+    /// As numbers, if they are: the next reals, and what these lack.
+    pub(super) fn numbers(&self) -> Vec<(f64, f64)> {
+        match self {
+            Self::Reals(x) => x.iter().map(|&x| (x, 0.0)).collect(),
+            Self::Whole(x) => x.iter().map(|&x| split(x)).collect(),
             Self::Texts(_) | Self::Bytes(_) => Vec::new(),
         }
     }
@@ -42,7 +52,7 @@ pub(super) fn set(instance: &Instance, v: &Variable, start: &Start) -> Result<()
         Start::Bytes(bytes) => instance.write_bytes(name, reference, bytes),
         Start::Whole(x) => instance.write_whole(name, v.ty, reference, x),
         Start::Reals(x) => {
-            let one = super::layout::Ported { variable: v, first: 0 };
+            let one = super::layout::Ported { variable: v, first: 0, rest: v.elements };
             instance.write(&super::layout::blocks(std::iter::once(one)), x)
         }
     }
@@ -152,8 +162,11 @@ fn start_value(v: &Variable, param: &Param, context: &Context<'_>) -> Result<Sta
     };
     match v.ty {
         Type::String => Ok(Start::Texts(elements.iter().map(text).collect::<Result<_, _>>()?)),
-        Type::Binary if v.elements == 1 => Ok(Start::Bytes(hexadecimal(&text(&elements[0])?)?)),
-        Type::Binary | Type::Clock => Err(format!("values of type {:?} cannot be given so", v.ty)),
+        Type::Binary => {
+            let bytes = |p: &&Param| hexadecimal(&text(p)?);
+            Ok(Start::Bytes(elements.iter().map(bytes).collect::<Result<_, _>>()?))
+        }
+        Type::Clock => Err(format!("values of type {:?} cannot be given so", v.ty)),
         Type::Int64 | Type::UInt64 => {
             let whole = |p: &&Param| whole(v, p, context);
             Ok(Start::Whole(elements.iter().map(whole).collect::<Result<_, _>>()?))
@@ -172,11 +185,11 @@ fn whole(v: &Variable, param: &Param, context: &Context<'_>) -> Result<i128, Str
         Param::Text(t) => t.trim().parse().ok(),
         _ => None,
     };
-    let Some(x) = exact else { return Ok(number(v, param, context)? as i128) };
-    let (low, high) = match v.ty {
-        Type::UInt64 => (0, i128::from(u64::MAX)),
-        _ => (i128::from(i64::MIN), i128::from(i64::MAX)),
+    let x = match exact {
+        Some(x) => x,
+        None => number(v, param, context)? as i128,
     };
+    let (low, high) = v.ty.range().unwrap_or((i128::MIN, i128::MAX));
     if x < low || x > high {
         return Err(format!("{x} is not within {low} … {high}"));
     }
@@ -193,7 +206,8 @@ fn number(v: &Variable, param: &Param, context: &Context<'_>) -> Result<f64, Str
         _ => return Err("not a number".to_owned()),
     };
     is_item(v, x)?;
-    let (low, high) = v.ty.range().unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+    let range = v.ty.range().map(|(low, high)| (low as f64, high as f64));
+    let (low, high) = range.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
     let low = v.limits.0.map_or(low, |l| l.max(low));
     let high = v.limits.1.map_or(high, |h| h.min(high));
     if !x.is_finite() || x < low || x > high {
@@ -288,8 +302,14 @@ fn items(v: &Variable) -> String {
     names.join(", ")
 }
 
+/// Bytes as hexadecimal digits.
+pub(super) fn digits(bytes: &[u8]) -> String {
+    let digit = |nibble: u8| char::from_digit(nibble.into(), 16).unwrap_or('0');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
 /// Bytes from a text of hexadecimal digits.
-fn hexadecimal(text: &str) -> Result<Vec<u8>, String> {
+pub(super) fn hexadecimal(text: &str) -> Result<Vec<u8>, String> {
     let digits: Option<Vec<u8>> =
         text.chars().map(|c| c.to_digit(16).and_then(|d| u8::try_from(d).ok())).collect();
     match digits {
@@ -327,6 +347,7 @@ mod tests {
     #[test]
     fn bytes_are_hexadecimal() {
         assert_eq!(hexadecimal("00fF10"), Ok(vec![0, 255, 16]));
+        assert_eq!(digits(&[0, 255, 16]), "00ff10");
         assert!(hexadecimal("0").is_err() && hexadecimal("xy").is_err());
     }
 }

@@ -37,7 +37,9 @@ impl FmuUnit {
             None => start,
         };
         values.clear();
-        values.extend(self.data.start.iter().enumerate().map(value));
+        let ports = self.data.inputs.len();
+        values.extend(self.data.start[..ports].iter().enumerate().map(value));
+        values.extend(whole.rests(&self.data.start, |port| self.held_at(port, time)));
         self.scratch.inputs = values;
     }
 
@@ -195,10 +197,21 @@ impl FmuUnit {
     /// Event mode, in which discrete inputs may be set.
     fn happen(&mut self, inputs: &[Block]) -> Result<(), CallError> {
         self.look_at_inputs(self.data.place.time);
-        let updated = self.instance.event(inputs, &self.scratch.inputs)?;
+        self.instance.enter_event()?;
+        self.instance.write(inputs, &self.scratch.inputs)?;
+        self.tell_words()?;
+        let updated = self.instance.settle()?;
         self.data.place.next = updated.next;
         self.data.terminate |= updated.terminate;
         Ok(())
+    }
+
+    /// Texts that are new go to the FMU.
+    fn tell_words(&mut self) -> Result<(), CallError> {
+        if !self.data.said.fresh {
+            return Ok(());
+        }
+        self.settings.words.write(&self.instance, &mut self.data.said)
     }
 
     /// The FMU at the last transition again.
@@ -215,6 +228,7 @@ impl FmuUnit {
         }
         self.data.jumped = false;
         self.data.outbox.clear();
+        self.data.said.forget();
         self.data.terminate = false;
         Ok(())
     }
@@ -226,11 +240,12 @@ impl FmuUnit {
         }
         self.look_at_inputs(0.0);
         let (settings, values) = (Arc::clone(&self.settings), &self.scratch.inputs);
-        if *values == self.data.start
+        if *values == self.data.start && !self.data.said.fresh
             || !settings.beginning.again(&self.instance, &settings.inputs, values)?
         {
             return Ok(false);
         }
+        settings.words.write(&self.instance, &mut self.data.said)?;
         let updated = self.instance.initialised(self.interface.event_mode)?;
         self.data.start.clone_from(values);
         let slopes = vec![0.0; settings.continuous.len()];
@@ -249,6 +264,7 @@ impl FmuUnit {
             self.happen(&settings.inputs)?;
             return self.instance.read(&settings.outputs, &mut self.data.y);
         }
+        self.tell_words()?;
         if !settings.passing {
             return Ok(());
         }
@@ -348,15 +364,25 @@ impl FmuUnit {
         });
     }
 
+    /// What the real lacks of an output of 64 bits, and of its left limit.
+    pub(super) fn rests(&self, port: usize) -> Option<(f64, f64)> {
+        let k = self.settings.wide.iter().position(|&p| p == port)?;
+        let place = self.settings.continuous.len() + k;
+        Some((self.data.y[place], self.data.left[place]))
+    }
+
     /// Lines up segments of the outputs that are not what receivers hold, for tick `at`.
     pub(super) fn queue(&mut self, at: i64) -> Result<(), CallError> {
         self.look_at_rates()?;
         let (timer, settings) = (self.data.timer, Arc::clone(&self.settings));
         let horizon = self.seconds(settings.step);
         watch(&self.instance, &settings.usual, &self.data.y, timer.resolution().seconds(at));
+        settings.words.queue(&self.instance, &mut self.data.said)?;
         let mut known = 0;
         for port in 0..settings.continuous.len() {
             let (y, left) = (self.data.y[port], self.data.left[port]);
+            let wide = self.rests(port);
+            let (rest, rest_left) = wide.unwrap_or_default();
             let (row, n) = self.row(port, known);
             known += usize::from(settings.continuous[port].is_some());
             let c = &row[..n];
@@ -367,7 +393,7 @@ impl FmuUnit {
                 return Err(CallError { call, status: Status::Ok, log: Vec::new() });
             }
             let smooth = settings.continuous[port].is_some();
-            let jump = y != left && (self.data.jumped || !smooth);
+            let jump = (y != left || rest != rest_left) && (self.data.jumped || !smooth);
             let new = Segment::new(c, Flag::Continuous, y);
             let wrong = match &self.data.sent[port] {
                 None => true,
@@ -379,7 +405,7 @@ impl FmuUnit {
                     jump || if smooth {
                         off > settings.tolerance || off.is_nan()
                     } else {
-                        off != 0.0
+                        off != 0.0 || held.segment().rest() != rest
                     }
                 }
             };
@@ -395,7 +421,11 @@ impl FmuUnit {
                     (_, _, false) => (Flag::Jump, held.unwrap_or(y)),
                     _ => (Flag::Continuous, y),
                 };
-                self.data.outbox.push((port as u16, Segment::new(c, flag, left)));
+                let segment = match wide {
+                    None => Segment::new(c, flag, left),
+                    Some(_) => Segment::whole(y, rest, flag, left),
+                };
+                self.data.outbox.push((port as u16, segment));
             }
         }
         Ok(())

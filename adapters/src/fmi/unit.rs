@@ -14,13 +14,12 @@
 //! The FMU's own time is kept in seconds since the unit's start and never exceeds the tick that
 //! stands for it (R14); differences below a tick are not stepped.
 use super::{
-    beginning::Beginning,
     description::Interface,
-    discrete::Whole,
-    instance::{Block, CallError, Instance, ROUNDS, StateHandle, crowded},
-    layout::Layout,
+    heard::{exactly, receive},
+    instance::{CallError, Instance, ROUNDS, StateHandle, crowded},
     library::{Curve, Updated},
-    nominal::Nominal,
+    settings::Settings,
+    words::Said,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -32,69 +31,9 @@ use superdense_models::{
     signal::{
         Held, NEVER, Timer,
         statistics::UnitStatistics,
-        value::{Flag, Segment, Value},
+        value::{Segment, Value},
     },
 };
-
-/// Facts about the FMU that do not change in a run.
-#[derive(Debug, Clone)]
-pub(super) struct Settings {
-    /// Name of the FMU in messages.
-    pub name: String,
-    /// Communication step in ticks.
-    pub step: i64,
-    /// Tick at which the run probably ends.
-    pub stop: i64,
-    /// How far an output may be off what receivers hold.
-    pub tolerance: f64,
-    /// Highest power of the segments that are sent.
-    pub order: usize,
-    /// Whether the state may be saved and brought back.
-    pub state_access: bool,
-    /// Inputs that may be set in step mode.
-    pub smooth: Vec<Block>,
-    /// Inputs that event mode wants.
-    pub discrete: Vec<Block>,
-    /// All of them.
-    pub inputs: Vec<Block>,
-    /// Whether an output, or a derivative of one, may follow an input at once.
-    pub passing: bool,
-    pub whole: Whole,
-    /// Per input: the reference, if it can be set inside steps.
-    pub intermediate: Vec<Option<u32>>,
-    /// Outputs.
-    pub outputs: Vec<Block>,
-    /// Per output: its reference, if it changes continuously.
-    pub continuous: Vec<Option<u32>>,
-    pub rates: Rates,
-    /// Nominal values of outputs.
-    pub usual: Vec<Nominal>,
-    pub beginning: Beginning,
-}
-
-/// Derivatives of outputs that the FMU is asked for: all of the first order, then all of the next one.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Rates {
-    /// Variables.
-    pub references: Vec<u32>,
-    pub orders: Vec<i32>,
-    /// How many outputs have them.
-    pub outputs: usize,
-    /// How many numbers these are.
-    pub numbers: usize,
-}
-
-impl Rates {
-    /// Rates of the outputs that change continuously.
-    pub(super) fn new(layout: &Layout, order: usize) -> Self {
-        let known = || layout.ported(&layout.outputs).filter(|p| p.variable.continuous);
-        let references: Vec<u32> = known().map(|p| p.variable.reference).collect();
-        let outputs = known().map(|p| p.variable.elements).sum::<usize>();
-        let orders = (1..=order as i32).flat_map(|k| known().map(move |_| k)).collect();
-        let outputs = if order > 0 { outputs } else { 0 };
-        Self { references: references.repeat(order), orders, outputs, numbers: outputs * order }
-    }
-}
 
 /// Memory that is used again from step to step.
 #[derive(Debug, Default)]
@@ -181,6 +120,7 @@ pub(super) struct Data {
     /// The segments that receivers hold.
     pub sent: Vec<Option<Held>>,
     pub outbox: Vec<(u16, Segment)>,
+    pub said: Said,
     /// All answers of this time have come, as far as anyone can tell.
     pub listened: bool,
     /// Tick at which an input of whole numbers will have changed.
@@ -215,14 +155,14 @@ impl FmuUnit {
         updated: Updated,
     ) -> Result<Self, CallError> {
         let n = settings.continuous.len();
-        let mut y = vec![0.0; n];
+        let mut y = vec![0.0; n + settings.wide.len()];
         instance.read(&settings.outputs, &mut y)?;
         let place = Place { time: 0.0, next: updated.next, slopes: vec![0.0; n], stepped: false };
         let data = Data {
             timer,
             base: place.clone(),
             place,
-            inputs: vec![None; start.len()],
+            inputs: vec![None; settings.whole.ports.len()],
             earlier: Vec::new(),
             start,
             left: y.clone(),
@@ -232,6 +172,7 @@ impl FmuUnit {
             found: None,
             sent: vec![None; n],
             outbox: Vec::new(),
+            said: settings.words.begin(),
             listened: false,
             flip: NEVER,
             standing: 0,
@@ -253,7 +194,7 @@ impl FmuUnit {
     }
 
     fn goes_ahead(&self) -> bool {
-        self.settings.state_access || self.data.inputs.is_empty()
+        self.settings.state_access || self.inputs() == 0
     }
 
     pub(super) fn seconds(&self, tick: i64) -> f64 {
@@ -266,7 +207,7 @@ impl FmuUnit {
 
     /// Plans what comes next, with everything of this tag done.
     fn plan(&mut self, fx: &mut Effects<Value>) -> Result<(), CallError> {
-        if !self.data.outbox.is_empty() {
+        if !self.data.outbox.is_empty() || self.data.said.waits() {
             self.data.plan = Plan::Send;
             self.data.timer.at_once();
             return Ok(());
@@ -303,7 +244,7 @@ impl FmuUnit {
             self.data.timer.set(due);
             return Ok(());
         }
-        let hears = self.data.inputs.iter().any(Option::is_some);
+        let hears = self.data.inputs.iter().any(Option::is_some) || self.data.said.hears();
         if hears && !self.data.listened {
             self.data.listened = true;
             self.data.plan = Plan::Listen;
@@ -422,6 +363,7 @@ impl FmuUnit {
         for (port, segment) in self.data.outbox.drain(..) {
             self.data.sent[usize::from(port)] = Some(Held::new(segment, now));
         }
+        self.data.said.note_sent(&self.settings.words);
     }
 
     /// The step ahead has become the present.
@@ -443,6 +385,8 @@ impl FmuUnit {
     fn receive(&mut self, bag: &Bag<'_, Value>) -> Option<bool> {
         let now = self.data.timer.now();
         let jump = receive(bag, &mut self.data.inputs, &self.data.start, now);
+        let said = self.settings.words.receive(bag, &mut self.data.said);
+        let jump = if said { Some(true) } else { jump };
         self.data.counts.exchanges += u64::from(jump.is_some());
         jump
     }
@@ -511,6 +455,7 @@ impl FmuUnit {
         }
         if fresh.is_some() || waiting.is_some() {
             self.data.outbox.clear();
+            self.data.said.forget();
             if !self.begins_again()? {
                 self.apply(fresh == Some(true) || waiting == Some(true))?;
             }
@@ -520,32 +465,12 @@ impl FmuUnit {
     }
 }
 
-/// Keeps the segments of a bag as inputs. Gives whether there was one, and whether one jumped.
-pub(super) fn receive(
-    bag: &Bag<'_, Value>,
-    inputs: &mut [Option<Held>],
-    start: &[f64],
-    now: i64,
-) -> Option<bool> {
-    let mut jump = None;
-    for (port, value) in bag.iter() {
-        let port = usize::from(port);
-        if let (Value::Segment(s), Some(slot)) = (value, inputs.get_mut(port)) {
-            let first = slot.is_none();
-            Held::receive(slot, s, now);
-            let jumps = if first { s.value(0.0) != start[port] } else { s.flag == Flag::Jump };
-            jump = Some(jump.unwrap_or(false) | jumps);
-        }
-    }
-    jump
-}
-
 impl Atomic<Value> for FmuUnit {
     fn inputs(&self) -> u16 {
-        self.data.inputs.len() as u16
+        self.data.inputs.len() as u16 + self.settings.words.ports().0
     }
     fn outputs(&self) -> u16 {
-        self.settings.continuous.len() as u16
+        self.settings.continuous.len() as u16 + self.settings.words.ports().1
     }
     fn time_advance(&self) -> Duration {
         self.data.timer.advance()
@@ -554,6 +479,7 @@ impl Atomic<Value> for FmuUnit {
         for (port, segment) in &self.data.outbox {
             out.send(OutPort::<Segment>::new(*port), segment.clone());
         }
+        self.data.said.send(out);
     }
     fn internal(&mut self, fx: &mut Effects<Value>) {
         self.transition(None, None, fx);
@@ -567,15 +493,18 @@ impl Atomic<Value> for FmuUnit {
     fn probe(&self, port: u16, elapsed: Duration) -> Option<Value> {
         let i = usize::from(port);
         let (now, at) = (self.data.timer.now(), self.data.timer.at(elapsed));
-        let y = *self.data.y.get(i)?;
+        let y = *self.data.y[..self.settings.continuous.len()].get(i)?;
         if self.data.plan == Plan::Ahead && self.settings.continuous[i].is_some() {
             let whole = self.data.timer.seconds(now, self.data.timer.next());
             let part = self.data.timer.seconds(now, at) / whole;
             return Some(Value::Real(y + (self.data.left[i] - y) * part));
         }
         match &self.data.sent[i] {
+            Some(held) if at != now && held.segment().as_whole().is_some() => {
+                Some(Value::Segment(held.segment().clone()))
+            }
             Some(held) if at != now => Some(Value::Real(held.value(at, &self.data.timer))),
-            _ => Some(Value::Real(y)),
+            _ => Some(exactly(y, self.rests(i).map(|(rest, _)| rest))),
         }
     }
     fn statistics(&self, _: Duration) -> Vec<(&'static str, u64)> {

@@ -62,9 +62,9 @@ impl Instance {
             if let Some(run) = block.run() {
                 get(&mut values[run])?;
             } else {
-                let mut own = vec![0.0; block.places.len()];
+                let mut own = vec![0.0; block.all().count()];
                 get(&mut own)?;
-                block.places.iter().zip(own).for_each(|(&place, value)| values[place] = value);
+                block.all().zip(own).for_each(|(place, value)| values[place] = value);
             }
             inputs = (&[], &[]);
         }
@@ -123,11 +123,13 @@ impl Instance {
 
     /// Which of several variables the FMU does not take.
     fn culprit(&self, block: &Block, values: &[f64], error: CallError) -> CallError {
-        let mut values = block.places.iter().map(|&place| values[place]);
-        for ((name, elements), &reference) in block.variables.iter().zip(&block.references) {
-            let own: Vec<f64> = values.by_ref().take(*elements).collect();
+        let all = block.variables.iter().zip(&block.references).zip(block.each());
+        for (((name, _), &reference), range) in all {
+            let rests = block.rests.get(range.clone()).unwrap_or_default();
+            let reals = &block.places[range];
+            let own: Vec<f64> = reals.iter().chain(rests).map(|&place| values[place]).collect();
             let call = || {
-                let (set, ty) = (self.name("Set"), block.ty);
+                let (set, ty, own) = (self.name("Set"), block.ty, &own[..reals.len()]);
                 format!("{set}{ty:?} of {name} (reference {reference}) to {own:?}")
             };
             let alone = error.status == Status::Discard && block.references.len() > 1;

@@ -46,11 +46,16 @@ pub enum Flag {
 /// Coefficients that fit inline; longer polynomials live on the heap.
 const INLINE: usize = 4;
 
+/// Reals below it have all digits of whole numbers.
+const MOST_EXACT: f64 = (1u64 << 53) as f64;
+
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "Stored")]
 enum Coefficients {
     Inline { len: u8, c: [f64; INLINE] },
     Heap(Arc<[f64]>),
+    /// A constant whole number for which a real has too few digits, and what the real lacks.
+    Whole { value: f64, rest: f64 },
 }
 
 /// Coefficients as they are read: their number may be anything.
@@ -58,6 +63,7 @@ enum Coefficients {
 enum Stored {
     Inline { len: u8, c: [f64; INLINE] },
     Heap(Arc<[f64]>),
+    Whole { value: f64, rest: f64 },
 }
 
 impl TryFrom<Stored> for Coefficients {
@@ -68,6 +74,7 @@ impl TryFrom<Stored> for Coefficients {
                 Ok(Self::Inline { len, c })
             }
             Stored::Heap(c) if !c.is_empty() => Ok(Self::Heap(c)),
+            Stored::Whole { value, rest } => Ok(Self::Whole { value, rest }),
             _ => Err("a segment with an impossible number of coefficients"),
         }
     }
@@ -88,6 +95,7 @@ pub struct Segment {
 impl PartialEq for Segment {
     fn eq(&self, other: &Self) -> bool {
         self.coefficients() == other.coefficients()
+            && self.rest() == other.rest()
             && self.flag == other.flag
             && self.left.to_bits() == other.left.to_bits()
     }
@@ -113,6 +121,38 @@ impl Segment {
         Self { coefficients, flag, left }
     }
 
+    /// A constant whole number, of which `value` is the next real and `rest` what that lacks.
+    ///
+    /// ```
+    /// # use superdense_models::signal::value::{Flag, Segment};
+    /// let most = Segment::whole(18446744073709551616.0, -1.0, Flag::Jump, 0.0);
+    /// assert_eq!(most.as_whole(), Some(u64::MAX.into()));
+    /// assert_eq!(Segment::whole(5.0, 0.0, Flag::Jump, 0.0).coefficients(), [5.0]);
+    /// ```
+    pub fn whole(value: f64, rest: f64, flag: Flag, left: f64) -> Self {
+        if value.abs() < MOST_EXACT {
+            return Self::constant(value, flag, left);
+        }
+        Self { coefficients: Coefficients::Whole { value, rest }, flag, left }
+    }
+
+    /// What [`value`](Self::value) lacks of a whole number that a real has too few digits for: zero for all others.
+    #[inline]
+    pub fn rest(&self) -> f64 {
+        match &self.coefficients {
+            Coefficients::Whole { rest, .. } => *rest,
+            _ => 0.0,
+        }
+    }
+
+    /// The number, if it is a whole one that a real may have too few digits for.
+    pub fn as_whole(&self) -> Option<i128> {
+        match &self.coefficients {
+            Coefficients::Whole { value, rest } => Some((*value as i128).saturating_add(*rest as i128)),
+            _ => None,
+        }
+    }
+
     /// A piecewise constant signal that takes the value `to` by a jump from `from`.
     #[inline]
     pub fn step(from: f64, to: f64) -> Self {
@@ -132,6 +172,7 @@ impl Segment {
         match &self.coefficients {
             Coefficients::Inline { c, .. } => c[0],
             Coefficients::Heap(c) => c[0],
+            Coefficients::Whole { value, .. } => *value,
         }
     }
 
@@ -141,6 +182,7 @@ impl Segment {
         match &self.coefficients {
             Coefficients::Inline { len, c } => &c[..usize::from(*len)],
             Coefficients::Heap(c) => c,
+            Coefficients::Whole { value, .. } => std::slice::from_ref(value),
         }
     }
 
@@ -398,6 +440,9 @@ impl Segment {
     fn digest(&self, d: &mut Digest) {
         d.pair(5 + ((self.flag as u64) << 8), real_word(self.left));
         self.coefficients().iter().for_each(|&c| d.real(c));
+        if let Coefficients::Whole { rest, .. } = &self.coefficients {
+            d.real(*rest);
+        }
     }
 }
 

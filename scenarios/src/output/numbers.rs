@@ -22,7 +22,10 @@ pub type JobSources = HashMap<u64, String>;
 /// Appends a value `e` seconds after it was sent; nothing for a value without content.
 pub fn value(text: &mut String, value: &Value, e: f64, sources: &JobSources) {
     let _ = match value {
-        Value::Segment(s) => return real(text, s.value(e)),
+        Value::Segment(s) => match s.as_whole() {
+            Some(whole) => write!(text, "{whole}"),
+            None => return real(text, s.value(e)),
+        },
         Value::Real(x) => return real(text, *x),
         Value::Bool(b) => write!(text, "{}", u8::from(*b)),
         Value::Int(i) => write!(text, "{i}"),

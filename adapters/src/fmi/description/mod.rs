@@ -65,19 +65,22 @@ impl Type {
     pub fn is_number(self) -> bool {
         !matches!(self, Self::String | Self::Binary | Self::Clock)
     }
+    /// Whether it has whole numbers for which a real has too few digits.
+    pub fn is_wide(self) -> bool {
+        matches!(self, Self::Int64 | Self::UInt64)
+    }
     /// The range of an integer type.
-    pub fn range(self) -> Option<(f64, f64)> {
+    pub fn range(self) -> Option<(i128, i128)> {
         Some(match self {
-            Self::Int8 => (f64::from(i8::MIN), f64::from(i8::MAX)),
-            Self::UInt8 => (0.0, f64::from(u8::MAX)),
-            Self::Int16 => (f64::from(i16::MIN), f64::from(i16::MAX)),
-            Self::UInt16 => (0.0, f64::from(u16::MAX)),
-            Self::Int32 => (f64::from(i32::MIN), f64::from(i32::MAX)),
-            Self::UInt32 => (0.0, f64::from(u32::MAX)),
-            // The integers that reals hold exactly.
-            Self::Int64 => (-9_007_199_254_740_992.0, 9_007_199_254_740_992.0),
-            Self::UInt64 => (0.0, 9_007_199_254_740_992.0),
-            Self::Boolean => (0.0, 1.0),
+            Self::Int8 => (i8::MIN.into(), i8::MAX.into()),
+            Self::UInt8 => (0, u8::MAX.into()),
+            Self::Int16 => (i16::MIN.into(), i16::MAX.into()),
+            Self::UInt16 => (0, u16::MAX.into()),
+            Self::Int32 => (i32::MIN.into(), i32::MAX.into()),
+            Self::UInt32 => (0, u32::MAX.into()),
+            Self::Int64 => (i64::MIN.into(), i64::MAX.into()),
+            Self::UInt64 => (0, u64::MAX.into()),
+            Self::Boolean => (0, 1),
             _ => return None,
         })
     }

@@ -68,6 +68,8 @@ table! {
     none set_bool: "fmi3SetBoolean" => Set<u8>;
     none get_string: "fmi3GetString" => Get<Name>;
     none set_string: "fmi3SetString" => Set<Name>;
+    none get_binary: "fmi3GetBinary" => unsafe extern "C" fn(
+        Raw, *const u32, usize, *mut usize, *mut *const u8, usize) -> i32;
     none set_binary: "fmi3SetBinary" => unsafe extern "C" fn(
         Raw, *const u32, usize, *const usize, *const *const u8, usize) -> i32;
     none output_derivatives: "fmi3GetOutputDerivatives" => unsafe extern "C" fn(

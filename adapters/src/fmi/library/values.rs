@@ -5,7 +5,10 @@ use super::{
     start::copied,
     v2, v3,
 };
-use crate::fmi::description::Type as T;
+use crate::fmi::{
+    block::{joined, split},
+    description::Type as T,
+};
 use std::{
     ffi::{CString, c_int},
     ptr,
@@ -80,6 +83,40 @@ impl RawInstance {
         })
     }
 
+    /// Reads integers of 64 bits: the next reals, then what they lack.
+    fn get_wide<U: Copy + Default + Into<i128>>(
+        &mut self,
+        f: Option<v3::Get<U>>,
+        references: &[u32],
+        values: &mut [f64],
+    ) -> Status {
+        let (vr, n) = (references.as_ptr(), references.len());
+        let (reals, rests) = values.split_at_mut(values.len() / 2);
+        with_room(reals.len(), |buffer: &mut [U]| {
+            let status = call!(self, f, vr, n, buffer.as_mut_ptr(), reals.len());
+            for ((real, rest), b) in reals.iter_mut().zip(rests).zip(buffer) {
+                (*real, *rest) = split((*b).into());
+            }
+            status
+        })
+    }
+
+    /// Sets integers of 64 bits, given as they are read.
+    fn set_wide<U: Copy + Default>(
+        &mut self,
+        f: Option<v3::Set<U>>,
+        references: &[u32],
+        values: &[f64],
+        of: impl Fn(i128) -> U,
+    ) -> Status {
+        let (reals, rests) = values.split_at(values.len() / 2);
+        with_room(reals.len(), |buffer: &mut [U]| {
+            let all = buffer.iter_mut().zip(reals).zip(rests);
+            all.for_each(|((b, &real), &rest)| *b = of(joined(real, rest)));
+            self.set(f, references, buffer)
+        })
+    }
+
     /// Sets variables of a type from reals.
     fn set_as<U: Copy + Default>(
         &mut self,
@@ -109,7 +146,8 @@ impl RawInstance {
         }
     }
 
-    /// Reads variables of one type: `values` has room for all their elements.
+    /// Reads variables of one type: `values` has room for all their elements, and for those of 64 bits once more as
+    /// much for what reals lack.
     pub fn get_numbers(&mut self, ty: T, references: &[u32], values: &mut [f64]) -> Status {
         if self.dead {
             return Status::Fatal;
@@ -130,8 +168,14 @@ impl RawInstance {
             T::UInt16 => self.get(f.get_uint16, references, values, f64::from),
             T::Int32 => self.get(f.get_int32, references, values, f64::from),
             T::UInt32 => self.get(f.get_uint32, references, values, f64::from),
-            T::Int64 => self.get(f.get_int64, references, values, |x| x as f64),
-            T::UInt64 => self.get(f.get_uint64, references, values, |x| x as f64),
+            T::Int64 => {
+                let f = f.get_int64;
+                self.get_wide(f, references, values)
+            }
+            T::UInt64 => {
+                let f = f.get_uint64;
+                self.get_wide(f, references, values)
+            }
             T::Boolean => self.get(f.get_bool, references, values, |x| f64::from(u8::from(x != 0))),
             T::Float64 | T::String | T::Binary | T::Clock => Status::Discard,
         }
@@ -159,7 +203,8 @@ impl RawInstance {
         })
     }
 
-    /// Sets variables of one type. Reals are rounded to integers where the type asks for it.
+    /// Sets variables of one type, from what reading them gives. Reals are rounded to integers where the type asks for
+    /// it.
     pub fn set_numbers(&mut self, ty: T, references: &[u32], values: &[f64]) -> Status {
         if self.dead {
             return Status::Fatal;
@@ -201,8 +246,14 @@ impl RawInstance {
             T::UInt16 => whole!(set_uint16 as u16),
             T::Int32 => whole!(set_int32 as i32),
             T::UInt32 => whole!(set_uint32 as u32),
-            T::Int64 => whole!(set_int64 as i64),
-            T::UInt64 => whole!(set_uint64 as u64),
+            T::Int64 => {
+                let f = f.set_int64;
+                self.set_wide(f, references, values, |x| x as i64)
+            }
+            T::UInt64 => {
+                let f = f.set_uint64;
+                self.set_wide(f, references, values, |x| x as u64)
+            }
             T::Boolean => {
                 let f = f.set_bool;
                 self.set_as(f, references, values, |x| u8::from(x != 0.0))
@@ -211,32 +262,17 @@ impl RawInstance {
         }
     }
 
-    /// Sets integers of 64 bits, exactly.
+    /// Sets integers, exactly.
     pub fn set_whole(&mut self, ty: T, reference: u32, values: &[i128]) -> Status {
         if self.dead {
             return Status::Fatal;
         }
-        let (signed, unsigned) = match &self.functions.api {
-            Api::V3(f) => (f.set_int64, f.set_uint64),
-            Api::V2(_) => {
-                let reals: Vec<f64> = values.iter().map(|&x| x as f64).collect();
-                return self.set_numbers(ty, &[reference], &reals);
-            }
-        };
-        match ty {
-            T::Int64 => {
-                let v: Vec<i64> = values.iter().map(|&x| x as i64).collect();
-                self.set(signed, &[reference], &v)
-            }
-            T::UInt64 => {
-                let v: Vec<u64> = values.iter().map(|&x| x as u64).collect();
-                self.set(unsigned, &[reference], &v)
-            }
-            _ => {
-                let reals: Vec<f64> = values.iter().map(|&x| x as f64).collect();
-                self.set_numbers(ty, &[reference], &reals)
-            }
+        let both = || values.iter().map(|&x| split(x));
+        let mut numbers: Vec<f64> = both().map(|x| x.0).collect();
+        if ty.is_wide() {
+            numbers.extend(both().map(|x| x.1));
         }
+        self.set_numbers(ty, &[reference], &numbers)
     }
 
     /// Sets texts: all elements of one variable.
@@ -255,22 +291,24 @@ impl RawInstance {
         }
     }
 
-    /// Reads a text of one element.
-    pub fn get_text(&mut self, reference: u32) -> Answer<String> {
+    /// Reads texts of so many elements: all of one variable.
+    pub fn get_texts(&mut self, reference: u32, elements: usize) -> Answer<Vec<String>> {
         if self.dead {
-            return (Status::Fatal, String::new());
+            return (Status::Fatal, Vec::new());
         }
-        let mut address: v3::Name = ptr::null();
-        let (vr, out) = (&raw const reference, &raw mut address);
+        let mut addresses: Vec<v3::Name> = vec![ptr::null(); elements];
+        let (vr, out) = (&raw const reference, addresses.as_mut_ptr());
         let status = match &self.functions.api {
+            Api::V2(_) if elements != 1 => Status::Discard,
             Api::V2(f) => call!(self, f.get_string, vr, 1, out),
-            Api::V3(f) => call!(self, f.get_string, vr, 1, out, 1),
+            Api::V3(f) => call!(self, f.get_string, vr, 1, out, elements),
         };
-        (status, if status.is_good() { copied(address) } else { String::new() })
+        let texts = if status.is_good() { addresses.into_iter().map(copied).collect() } else { Vec::new() };
+        (status, texts)
     }
 
-    /// Sets bytes: a variable of type binary with one element.
-    pub fn set_bytes(&mut self, reference: u32, bytes: &[u8]) -> Status {
+    /// Sets bytes: a row for each element of one variable.
+    pub fn set_bytes(&mut self, reference: u32, rows: &[Vec<u8>]) -> Status {
         if self.dead {
             return Status::Fatal;
         }
@@ -278,7 +316,32 @@ impl RawInstance {
             Api::V2(_) => None,
             Api::V3(f) => f.set_binary,
         };
-        let (size, address) = (bytes.len(), bytes.as_ptr());
-        call!(self, f, &raw const reference, 1, &raw const size, &raw const address, 1)
+        let sizes: Vec<usize> = rows.iter().map(Vec::len).collect();
+        let addresses: Vec<*const u8> = rows.iter().map(|row| row.as_ptr()).collect();
+        let (sizes, addresses) = (sizes.as_ptr(), addresses.as_ptr());
+        call!(self, f, &raw const reference, 1, sizes, addresses, rows.len())
+    }
+
+    /// Reads rows of bytes of so many elements: all of one variable.
+    pub fn get_bytes(&mut self, reference: u32, elements: usize) -> Answer<Vec<Vec<u8>>> {
+        if self.dead {
+            return (Status::Fatal, Vec::new());
+        }
+        let f = match &self.functions.api {
+            Api::V2(_) => None,
+            Api::V3(f) => f.get_binary,
+        };
+        let (mut sizes, mut addresses) = (vec![0; elements], vec![ptr::null(); elements]);
+        let (lengths, out) = (sizes.as_mut_ptr(), addresses.as_mut_ptr());
+        let status = call!(self, f, &raw const reference, 1, lengths, out, elements);
+        let row = |(address, size): (*const u8, usize)| {
+            if address.is_null() || size == 0 {
+                return Vec::new();
+            }
+            // SAFETY: the FMU keeps so many bytes there until its next call.
+            unsafe { std::slice::from_raw_parts(address, size) }.to_vec()
+        };
+        let rows = addresses.into_iter().zip(sizes);
+        (status, if status.is_good() { rows.map(row).collect() } else { Vec::new() })
     }
 }

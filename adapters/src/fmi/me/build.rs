@@ -8,6 +8,7 @@ use super::{
         layout::{Layout, Ported, blocks},
         library::{Status, Vector},
         nominal::nominals,
+        words::Words,
     },
     Data, Directions, Due, ExchangeUnit, Settings,
 };
@@ -35,11 +36,11 @@ pub(in crate::fmi) fn settings(
     params: &Params,
     context: &Context<'_>,
     numerics: &Numerics,
-    beginning: Beginning,
+    (beginning, words): (Beginning, Words),
 ) -> Settings {
     let (d, i) = (&layout.description, &layout.interface);
     let smooth = |p: &Ported<'_>| p.variable.continuous;
-    let mut continuous = vec![false; layout.ports.outputs.len()];
+    let mut continuous = vec![false; layout.numbers(&layout.outputs)];
     for p in layout.ported(&layout.outputs) {
         continuous[p.first..p.first + p.variable.elements].fill(p.variable.continuous);
     }
@@ -58,8 +59,10 @@ pub(in crate::fmi) fn settings(
         whole: whole(layout, numerics.tolerance, context),
         outputs: blocks(layout.ported(&layout.outputs)),
         continuous,
+        wide: layout.wide(&layout.outputs),
         heard,
         usual: nominals(layout),
+        words,
         states,
         indicators: d.structure.indicators,
         nominals: vec![1.0; states],
@@ -101,11 +104,12 @@ impl ExchangeUnit {
         let data = Data {
             timer,
             solver,
-            inputs: vec![None; start.len()],
+            inputs: vec![None; settings.whole.ports.len()],
             start,
-            y: vec![0.0; ports],
+            y: vec![0.0; ports + settings.wide.len()],
             sent: vec![None; ports],
             outbox: Vec::new(),
+            said: settings.words.begin(),
             sending: false,
             in_event: false,
             rounds: 0,
@@ -181,11 +185,12 @@ impl ExchangeUnit {
         }
         let (settings, values) = (Arc::clone(&self.settings), self.field().inputs_at(0.0));
         let inputs = settings.smooth.iter().chain(&settings.discrete);
-        if values == self.data.start
+        if values == self.data.start && !self.data.said.fresh
             || !settings.beginning.again(&self.instance, inputs, &values)?
         {
             return Ok(false);
         }
+        settings.words.write(&self.instance, &mut self.data.said)?;
         self.instance.exit_initialisation()?;
         self.data.start = values;
         self.begin()?;

@@ -57,6 +57,9 @@ impl ExchangeUnit {
             let all: Vec<Block> = smooth.iter().chain(discrete).cloned().collect();
             self.instance.write(&all, &values)?;
         }
+        if self.data.said.fresh {
+            self.settings.words.write(&self.instance, &mut self.data.said)?;
+        }
         self.data.rounds += 1;
         if self.data.rounds as usize > ROUNDS {
             let call = format!("an event of the FMU wants more than {ROUNDS} rounds");
@@ -78,6 +81,7 @@ impl ExchangeUnit {
         let mut y = std::mem::take(&mut self.data.y);
         let read = self.instance.read(&self.settings.outputs, &mut y);
         self.data.y = y;
+        self.settings.words.queue(&self.instance, &mut self.data.said)?;
         read
     }
 

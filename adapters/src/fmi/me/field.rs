@@ -40,7 +40,9 @@ impl Field<'_> {
             }
             None => start,
         };
-        self.inputs.iter().zip(self.start).enumerate().map(value).collect()
+        let whole = &self.settings.whole;
+        let rests = whole.rests(self.start, |port| self.inputs[port].as_ref());
+        self.inputs.iter().zip(self.start).enumerate().map(value).chain(rests).collect()
     }
 
     /// Moves the FMU there.

@@ -23,9 +23,10 @@ mod walk;
 use super::{
     beginning::Beginning,
     discrete::Whole,
+    heard::{exactly, receive},
     instance::{Block, CallError, Instance},
     nominal::Nominal,
-    unit::receive,
+    words::{Said, Words},
 };
 use field::Field;
 use notes::Notes;
@@ -65,9 +66,12 @@ pub(super) struct Settings {
     /// Outputs; per port whether it changes continuously, and whether somebody receives it.
     pub outputs: Vec<Block>,
     pub continuous: Vec<bool>,
+    /// Outputs of integers of 64 bits. What their reals lack follows behind the values of all outputs.
+    pub wide: Vec<usize>,
     pub heard: Vec<bool>,
     /// Nominal values of outputs.
     pub usual: Vec<Nominal>,
+    pub words: Words,
     /// Numbers of states and of event indicators.
     pub states: usize,
     pub indicators: usize,
@@ -115,6 +119,7 @@ pub(super) struct Data {
     /// The segments that receivers hold.
     pub sent: Vec<Option<Held>>,
     pub outbox: Vec<(u16, Segment)>,
+    pub said: Said,
     /// The outbox is sent first.
     pub sending: bool,
     /// The FMU is in event mode, between two rounds.
@@ -300,6 +305,8 @@ impl ExchangeUnit {
     fn receive(&mut self, bag: &Bag<'_, Value>) -> Option<bool> {
         let now = self.data.timer.now();
         let jump = receive(bag, &mut self.data.inputs, &self.data.start, now);
+        let said = self.settings.words.receive(bag, &mut self.data.said);
+        let jump = if said { Some(true) } else { jump };
         self.data.counts.exchanges += u64::from(jump.is_some());
         jump
     }
@@ -311,6 +318,7 @@ impl ExchangeUnit {
         for (port, segment) in self.data.outbox.drain(..) {
             self.data.sent[usize::from(port)] = Some(Held::new(segment, now));
         }
+        self.data.said.note_sent(&self.settings.words);
     }
 
     /// Plans what comes next, with everything of this tag done; `planned` when only the outbox was
@@ -324,7 +332,7 @@ impl ExchangeUnit {
         }
         if self.data.terminate && self.data.outbox.is_empty() {
             self.queue_values();
-            if self.data.outbox.is_empty() {
+            if self.data.outbox.is_empty() && !self.data.said.waits() {
                 fx.stop(format!("{} asks to end the run", self.settings.name));
                 self.data.due = (NEVER, Due::Never);
                 self.data.timer.set(NEVER);
@@ -336,7 +344,7 @@ impl ExchangeUnit {
                 self.look_ahead()?;
             }
         }
-        self.data.sending = !self.data.outbox.is_empty();
+        self.data.sending = !self.data.outbox.is_empty() || self.data.said.waits();
         if self.data.sending {
             self.data.timer.at_once();
         } else {
@@ -348,10 +356,10 @@ impl ExchangeUnit {
 
 impl Atomic<Value> for ExchangeUnit {
     fn inputs(&self) -> u16 {
-        self.data.inputs.len() as u16
+        self.data.inputs.len() as u16 + self.settings.words.ports().0
     }
     fn outputs(&self) -> u16 {
-        self.settings.continuous.len() as u16
+        self.settings.continuous.len() as u16 + self.settings.words.ports().1
     }
     fn time_advance(&self) -> Duration {
         self.data.timer.advance()
@@ -360,6 +368,7 @@ impl Atomic<Value> for ExchangeUnit {
         for (port, segment) in &self.data.outbox {
             out.send(OutPort::<Segment>::new(*port), segment.clone());
         }
+        self.data.said.send(out);
     }
     fn internal(&mut self, fx: &mut Effects<Value>) {
         self.transition(None, None, fx);
@@ -372,9 +381,9 @@ impl Atomic<Value> for ExchangeUnit {
     }
     fn probe(&self, port: u16, elapsed: Duration) -> Option<Value> {
         let i = usize::from(port);
-        let last = *self.data.y.get(i)?;
+        let last = *self.data.y[..self.settings.continuous.len()].get(i)?;
         if self.data.in_event || !self.settings.continuous[i] || self.data.due.1 == Due::Never {
-            return Some(Value::Real(last));
+            return Some(exactly(last, self.rest(i)));
         }
         let t = self.data.timer.seconds(self.data.timer.now(), self.data.timer.at(elapsed));
         let mut y = self.data.y.clone();
@@ -382,7 +391,7 @@ impl Atomic<Value> for ExchangeUnit {
         Some(Value::Real(if read.is_ok() { y[i] } else { last }))
     }
     fn note(&mut self, ports: &[u16]) -> bool {
-        let known = ports.iter().all(|&port| usize::from(port) < self.data.y.len());
+        let known = ports.iter().all(|&port| usize::from(port) < self.settings.continuous.len());
         if known {
             self.begin_notes(ports);
         }

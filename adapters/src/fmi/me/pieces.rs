@@ -184,10 +184,18 @@ impl ExchangeUnit {
         let (now, y) = (self.data.timer.now(), self.data.y[port]);
         let held = self.data.sent[port].as_ref().map(|h| h.value(now, &self.data.timer));
         let changes = !self.settings.continuous[port] || held.is_none() || self.jumps(port, y);
-        if self.settings.heard[port] && changes && held != Some(y) {
+        let rest = self.rest(port).unwrap_or(0.0);
+        let exact = self.data.sent[port].as_ref().is_none_or(|h| h.segment().rest() == rest);
+        if self.settings.heard[port] && changes && !(held == Some(y) && exact) {
             let left = held.unwrap_or(y);
-            self.data.outbox.push((port as u16, Segment::step(left, y)));
+            self.data.outbox.push((port as u16, Segment::whole(y, rest, Flag::Jump, left)));
         }
+    }
+
+    /// What the real lacks of an output of 64 bits.
+    pub(super) fn rest(&self, port: usize) -> Option<f64> {
+        let k = self.settings.wide.iter().position(|&p| p == port)?;
+        self.data.y.get(self.settings.continuous.len() + k).copied()
     }
 }
 

@@ -64,6 +64,7 @@ impl Snapshot for ExchangeUnit {
         let (data, state): (Data, Vec<u8>) = decode(bytes)?;
         if data.inputs.len() != self.data.inputs.len()
             || data.y.len() != self.data.y.len()
+            || !data.said.fits(&self.data.said)
             || data.solver.state().len() != self.settings.states
         {
             return Err(SnapshotError::Corrupt("another FMU's state".into()));

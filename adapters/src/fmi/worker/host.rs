@@ -312,7 +312,8 @@ impl Reads {
     fn known(&mut self, (call, bytes): (&Call<'_>, &[u8]), out: &mut [f64]) -> Option<Answer> {
         let read = matches!(call, Call::Get(..) | Call::OutputDerivatives(..));
         // States are saved as they are.
-        self.open &= read || matches!(call, Call::Save(_) | Call::Free(_));
+        let aside = matches!(call, Call::GetTexts(..) | Call::GetBytes(..));
+        self.open &= read || aside || matches!(call, Call::Save(_) | Call::Free(_));
         if !self.open || !read {
             return None;
         }

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Number of this protocol: program and worker must have one.
-const PROTOCOL: u32 = 3;
+const PROTOCOL: u32 = 4;
 
 /// How an FMU is isolated.
 #[derive(Debug, Clone, PartialEq)]

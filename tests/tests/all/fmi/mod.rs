@@ -15,6 +15,7 @@ mod results;
 mod ses;
 mod speed;
 mod starts;
+mod types;
 
 use std::{
     path::{Path, PathBuf},
