@@ -11,7 +11,7 @@
 enum {
     NOTHING, ERROR, FATAL, LONG_STEPS, EVERY_STEP, WARNING, NO_NUMBER, NO_PROGRESS, BEYOND, SMALL_STEPS, ROUNDED, LOUD,
     NULL_WRITE, ABORT, OVERFLOW, EXIT, EXIT_AT_ONCE, DIVISION, HEAP, IN_FREE, ENDLESS, ENDLESS_END, FOLDER, ROUNDING,
-    TRAPS, HUGE_STATE, MEMORY, AT_RANDOM, NO_SLOPE,
+    TRAPS, HUGE_STATE, MEMORY, AT_RANDOM, NO_SLOPE, FORGETFUL,
 };
 typedef struct { double fault, u, y; } State;
 static const char TOKEN[] = "{faulty}";
@@ -20,6 +20,7 @@ static int *volatile nowhere = 0;
 #define FREED(m) do { if ((m)->state.fault == IN_FREE) *nowhere = 1; } while (0)
 #define TERMINATED(m) while ((m)->state.fault == ENDLESS_END) zero = 0
 #define STATE_SIZE(m) ((m)->state.fault == HUGE_STATE ? 200UL << 30 : sizeof(Saved))
+#define RESTORES(m) ((m)->state.fault != FORGETFUL)
 #include "fmu.inc"
 
 static int deeper(volatile char *above) {

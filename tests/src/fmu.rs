@@ -33,6 +33,23 @@ pub fn pack(file: &Path, entries: &[(&str, &[u8])]) {
     zip.finish().expect("an archive");
 }
 
+/// Adds an entry to a packed file.
+pub fn add(file: &Path, name: &str, bytes: &[u8]) {
+    let archive = File::options().read(true).write(true).open(file).expect("a file");
+    let mut zip = ZipWriter::new_append(archive).expect("an archive");
+    zip.start_file(name, SimpleFileOptions::default()).expect("an entry");
+    zip.write_all(bytes).expect("its bytes");
+    zip.finish().expect("an archive");
+}
+
+/// Adds a symbolic link to a packed file.
+pub fn link(file: &Path, name: &str, target: &str) {
+    let archive = File::options().read(true).write(true).open(file).expect("a file");
+    let mut zip = ZipWriter::new_append(archive).expect("an archive");
+    zip.add_symlink(name, target, SimpleFileOptions::default()).expect("an entry");
+    zip.finish().expect("an archive");
+}
+
 /// Where an archive of FMI 2.0 has it.
 fn binary_2(name: &str) -> String {
     let ending = std::env::consts::DLL_EXTENSION;

@@ -1,13 +1,17 @@
 //! The `.fmu` file: a zip archive with a description, binaries and resources.
 use super::{
-    description::{Description, Interface, Structural, Version},
+    description::{
+        Description, Interface, InterfaceKind, Structural, Version,
+        terminals::{self, Terminal},
+    },
     shelf::{Key, Shelf},
 };
 use std::{
+    collections::BTreeMap,
     fs::{self, File},
     io::{Read, Write},
     path::{Path, PathBuf},
-    sync::{Arc, Once},
+    sync::{Arc, Mutex, Once, PoisonError},
 };
 use superdense_models::kinds::files;
 use tempfile::TempDir;
@@ -61,6 +65,20 @@ pub fn describe_with(path: &Path, structure: &Structural) -> Result<Arc<Descript
         Ok(description)
     });
     description.map_err(|e| format!("modelDescription.xml: {e}"))
+}
+
+/// The terminals of an FMU; none where its archive has no file of them.
+///
+/// # Errors
+/// When that has mistakes.
+pub(super) fn terminals(path: &Path) -> Result<Vec<Terminal>, String> {
+    const FILE: &str = "terminalsAndIcons/terminalsAndIcons.xml";
+    let mut archive = open(path)?;
+    let Ok(entry) = archive.by_name(FILE) else { return Ok(Vec::new()) };
+    let mut bytes = Vec::new();
+    let read = entry.take(DESCRIPTION).read_to_end(&mut bytes).map_err(|e| e.to_string());
+    let text = read.and_then(|_| decoded(bytes));
+    text.and_then(|text| terminals::read(&text)).map_err(|e| format!("{FILE}: {e}"))
 }
 
 /// The text of a description. FMI wants UTF-8; older tools write ISO-8859-1, and say so.
@@ -159,6 +177,8 @@ pub(super) struct Contents {
     folder: TempDir,
     /// Machines that the archive has binaries for.
     platforms: Vec<String>,
+    /// What trials of its interfaces have found.
+    found: Mutex<BTreeMap<InterfaceKind, Option<String>>>,
 }
 
 impl Contents {
@@ -196,7 +216,7 @@ impl Contents {
             file.flush().map_err(failed)?;
             left = left.checked_sub(copied).ok_or("the archive unpacks to more than 2 GiB")?;
         }
-        Ok(Self { folder, platforms })
+        Ok(Self { folder, platforms, found: Mutex::default() })
     }
 }
 
@@ -209,6 +229,16 @@ impl Unpacked {
         let (archive, key) = open_as(path)?;
         let unpack = || Contents::new(archive, version);
         Shelf::lock().folder((key, version), unpack).map(Self)
+    }
+
+    /// What a trial of an interface finds, which is made once.
+    pub(super) fn once(
+        &self,
+        kind: InterfaceKind,
+        trial: impl FnOnce() -> Option<String>,
+    ) -> Option<String> {
+        let mut found = self.0.found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.entry(kind).or_insert_with(trial).clone()
     }
 
     /// The folder of resources; made if the archive has none.

@@ -1,5 +1,9 @@
 //! Variables of one type, which are read and set together.
-use super::{description::Type, instance::CallError, library::Status};
+use super::{
+    description::{Scale, Type},
+    instance::CallError,
+    library::Status,
+};
 use std::ops::Range;
 
 /// Variables of one type, and the places of their elements among the ports.
@@ -15,6 +19,8 @@ pub struct Block {
     pub places: Vec<usize>,
     /// For integers of 64 bits: places of what their reals lack, behind all ports.
     pub rests: Vec<usize>,
+    /// Places of aliases in other units.
+    pub scales: Vec<(usize, Scale)>,
 }
 
 /// A whole number as the next real, and what that lacks.
@@ -34,6 +40,13 @@ impl Block {
         let first = *self.places.first()?;
         let follow = self.places.iter().zip(first..).all(|(&place, k)| place == k);
         (follow && self.rests.is_empty()).then(|| first..first + self.places.len())
+    }
+
+    /// Turns values that were read into those of aliases.
+    pub(super) fn rescale(&self, values: &mut [f64]) {
+        for &(place, Scale { factor, offset }) in &self.scales {
+            values[place] = values[place] * factor + offset;
+        }
     }
 
     /// Places of all numbers: the reals, then what they lack.

@@ -48,12 +48,65 @@ pub(super) enum Call<'a> {
         knowns: Cow<'a, [u32]>,
         seed: Cow<'a, [f64]>,
     },
+    Adjoint {
+        unknowns: Cow<'a, [u32]>,
+        knowns: Cow<'a, [u32]>,
+        seed: Cow<'a, [f64]>,
+    },
     /// Saves the state under a number of the caller's.
     Save(u64),
     Restore(u64),
     Free(u64),
     Serialise(u64),
     Deserialise(u64, Cow<'a, [u8]>),
+}
+
+impl Call<'_> {
+    /// The call with its own values.
+    pub(super) fn owned(self) -> Call<'static> {
+        fn own<T: ToOwned + ?Sized>(part: Cow<'_, T>) -> Cow<'static, T> {
+            Cow::Owned(part.into_owned())
+        }
+        match self {
+            Self::Step { from, by, curves, certain } => {
+                Call::Step { from, by, curves: own(curves), certain }
+            }
+            Self::SetStates(x) => Call::SetStates(own(x)),
+            Self::Get(ty, references) => Call::Get(ty, own(references)),
+            Self::Set(ty, references, values) => Call::Set(ty, own(references), own(values)),
+            Self::SetWhole(ty, reference, values) => Call::SetWhole(ty, reference, own(values)),
+            Self::SetTexts(reference, values) => Call::SetTexts(reference, own(values)),
+            Self::SetBytes(reference, rows) => Call::SetBytes(reference, own(rows)),
+            Self::OutputDerivatives(references, orders) => {
+                Call::OutputDerivatives(own(references), own(orders))
+            }
+            Self::Directional { unknowns, knowns, seed } => {
+                Call::Directional { unknowns: own(unknowns), knowns: own(knowns), seed: own(seed) }
+            }
+            Self::Adjoint { unknowns, knowns, seed } => {
+                Call::Adjoint { unknowns: own(unknowns), knowns: own(knowns), seed: own(seed) }
+            }
+            Self::Deserialise(id, bytes) => Call::Deserialise(id, own(bytes)),
+            Self::EnterInitialisation(tolerance) => Call::EnterInitialisation(tolerance),
+            Self::ExitInitialisation => Call::ExitInitialisation,
+            Self::Reset => Call::Reset,
+            Self::EnterEvent => Call::EnterEvent,
+            Self::EnterStep => Call::EnterStep,
+            Self::EnterContinuous => Call::EnterContinuous,
+            Self::Configure(begin) => Call::Configure(begin),
+            Self::Update => Call::Update,
+            Self::Completed => Call::Completed,
+            Self::SetTime(t) => Call::SetTime(t),
+            Self::Fill(vector) => Call::Fill(vector),
+            Self::Sizes => Call::Sizes,
+            Self::GetTexts(reference, elements) => Call::GetTexts(reference, elements),
+            Self::GetBytes(reference, elements) => Call::GetBytes(reference, elements),
+            Self::Save(id) => Call::Save(id),
+            Self::Restore(id) => Call::Restore(id),
+            Self::Free(id) => Call::Free(id),
+            Self::Serialise(id) => Call::Serialise(id),
+        }
+    }
 }
 
 /// Results of a call beside its status and the numbers.
@@ -230,6 +283,7 @@ impl Local {
             Call::Directional { unknowns, knowns, seed } => {
                 raw.directional(unknowns, knowns, seed, out)
             }
+            Call::Adjoint { unknowns, knowns, seed } => raw.adjoint(unknowns, knowns, seed, out),
             _ => Status::Discard,
         }
     }

@@ -6,6 +6,7 @@ use super::{
     description::{Description, Interface, Type, Version},
     library::{Completed, OWN, Status, Updated},
     place,
+    replay::Replaying,
     worker::Isolation,
 };
 use std::{
@@ -163,15 +164,40 @@ impl Instance {
         isolation: Option<&Isolation>,
     ) -> Result<Self, String> {
         let carrier = place::new(path, description, interface, name, intermediate, isolation)?;
-        Ok(Self {
+        Ok(Self::with(carrier, description.version))
+    }
+
+    /// Instantiates it likewise, with all calls kept: it goes back by making them again.
+    ///
+    /// # Errors
+    /// When the archive has no binary for this machine, or the FMU refuses.
+    pub fn replaying(
+        path: &Path,
+        description: &Description,
+        interface: &Interface,
+        name: &str,
+        intermediate: &[u32],
+        isolation: Option<&Isolation>,
+    ) -> Result<Self, String> {
+        let (path, own) = (path.to_owned(), (description.clone(), interface.clone()));
+        let (name, intermediate) = (name.to_owned(), intermediate.to_vec());
+        let isolation = isolation.cloned();
+        let make =
+            move || place::new(&path, &own.0, &own.1, &name, &intermediate, isolation.as_ref());
+        let carrier = Replaying::new(Box::new(make))?;
+        Ok(Self::with(Box::new(carrier), description.version))
+    }
+
+    fn with(carrier: Box<dyn Carrier>, version: Version) -> Self {
+        Self {
             shared: Arc::new(Shared {
                 seat: Mutex::new(Seat { carrier, buffer: Vec::new() }),
-                version: description.version,
+                version,
                 remarks: Mutex::default(),
                 noted: Mutex::default(),
                 states: AtomicU64::new(0),
             }),
-        })
+        }
     }
 
     pub(super) fn name(&self, function: &str) -> String {
@@ -495,6 +521,23 @@ impl Instance {
             || format!("{} of {unknowns:?} by {knowns:?}", self.name("GetDirectionalDerivative"));
         let (unknowns, knowns, seed) = (unknowns.into(), knowns.into(), seed.into());
         self.call(name, Call::Directional { unknowns, knowns, seed }, values).map(|_| ())
+    }
+
+    /// Derivatives of the sum of `unknowns`, weighted with `seed`, by each of `knowns`, into `values`.
+    ///
+    /// # Errors
+    /// The FMU's.
+    pub fn adjoint_into(
+        &self,
+        unknowns: &[u32],
+        knowns: &[u32],
+        seed: &[f64],
+        values: &mut [f64],
+    ) -> Called {
+        let name =
+            || format!("{} of {unknowns:?} by {knowns:?}", self.name("GetAdjointDerivative"));
+        let (unknowns, knowns, seed) = (unknowns.into(), knowns.into(), seed.into());
+        self.call(name, Call::Adjoint { unknowns, knowns, seed }, values).map(|_| ())
     }
 
     /// The configuration mode begins, or ends.

@@ -1,29 +1,27 @@
 //! The unit kind `fmu`.
 use super::{
-    beginning::{Beginning, Part},
+    beginning::Beginning,
     block::split,
-    description::{Description, InterfaceKind, Type, Variable},
+    description::{Description, Type, Variable},
     discrete::Whole,
-    instance::{CallError, Instance},
     isolation,
-    layout::{Checked, Layout, Ported, blocks, layout, structure},
-    me::{self, ExchangeUnit, build::Numerics},
+    layout::{Access, Checked, Layout, Ported, blocks, layout, structure},
+    me::build::Numerics,
     nominal::nominals,
-    starts::{Start, starts},
     settings::{Rates, Settings},
-    unit::FmuUnit,
+    starts::Start,
+    terminals,
     words::Words,
 };
 use std::path::Path;
 use superdense_kernel::Component;
 use superdense_models::{
     kinds::{
-        Context, Param, ParamError, ParamSpec, ParamType, Params, Ports, Span, UnitKind,
+        Context, Param, ParamError, ParamSpec, ParamType, Params, Ports, Span, Terminal, UnitKind,
         feed_through::{FeedThrough, Passing},
         needed, with,
     },
     signal::{
-        Timer,
         capabilities::{Capabilities, Capability},
         value::Value,
     },
@@ -61,6 +59,7 @@ const PARAMS: &[ParamSpec] = &[
     with("step", ParamType::Duration, "", "communication step; default: what the FMU prefers"),
     with("start", ParamType::Raw, "", "start values: name = number, truth value, text or list"),
     with("structure", ParamType::Raw, "", "structural parameters of FMI 3.0: name = integer"),
+    with("aliases", ParamType::Raw, "", "aliases of outputs that get ports: true, false or names"),
     with("ignore", ParamType::Raw, "", "inputs and outputs that get no port: names"),
     with(
         "tolerance",
@@ -87,7 +86,18 @@ const PARAMS: &[ParamSpec] = &[
         "",
         "highest power in segments, 0 to 3; default: derivatives that the FMU gives, else a line through its last two points",
     ),
-    with("state_access", ParamType::Bool, "true", "use the FMU's state access if it has one"),
+    with(
+        "state_access",
+        ParamType::Raw,
+        "check",
+        "the FMU's state access: check, use it after a trial; true, without one; false, not at all",
+    ),
+    with(
+        "replay",
+        ParamType::Bool,
+        "false",
+        "without state access: go back by making all calls again, for FMUs that depend on nothing but their calls",
+    ),
     isolation::PARAMS[0],
     isolation::PARAMS[1],
     isolation::PARAMS[2],
@@ -97,10 +107,11 @@ const PARAMS: &[ParamSpec] = &[
 /// Capabilities of the unit, from the model description and from what the scenario withholds.
 fn capabilities(layout: &Layout, params: &Params) -> Capabilities {
     let d = &layout.interface;
-    let withheld =
-        if params.bool("state_access") { "false in its description" } else { "withheld" };
-    let restores = d.state_access && params.bool("state_access");
-    let serialises = restores && d.serialisable;
+    let withheld = match Access::of(params) {
+        Ok(Access::Without) => "withheld",
+        _ => "false in its description",
+    };
+    let (restores, serialises) = (d.state_access, d.serialisable);
     let ahead = restores || layout.ports.inputs.is_empty();
     let order = d.output_derivatives > 0
         && (params.get("segment_order").is_none() || params.int("segment_order") > 0);
@@ -108,7 +119,8 @@ fn capabilities(layout: &Layout, params: &Params) -> Capabilities {
         let v = p.variable;
         !v.continuous || (follows(layout, v) && v.ty == Type::Float64)
     };
-    let unserialised = if d.serialisable { "no state access" } else { "false in its description" };
+    let declared = layout.description.interface(Some(d.kind)).is_some_and(|d| d.serialisable);
+    let unserialised = if declared { "no state access" } else { "false in its description" };
     let late = if ahead {
         "no hasEventMode: jumps at the ends of its own steps"
     } else {
@@ -181,7 +193,7 @@ pub(super) struct Builder<'a> {
     pub params: &'a Params,
     pub context: &'a Context<'a>,
     pub layout: &'a Layout,
-    errors: Vec<ParamError>,
+    pub errors: Vec<ParamError>,
 }
 
 impl Builder<'_> {
@@ -231,7 +243,7 @@ impl Builder<'_> {
     }
 
     /// The solver of model exchange.
-    fn numerics(&mut self) -> Numerics {
+    pub(super) fn numerics(&mut self) -> Numerics {
         let tolerance = if self.given("tolerance") { self.params.real("tolerance") } else { 1e-9 };
         if !(tolerance.is_finite() && tolerance > 0.0) {
             let message = format!("`tolerance` is {tolerance}");
@@ -296,7 +308,7 @@ impl Builder<'_> {
         order.clamp(0, 3) as usize
     }
 
-    fn settings(&mut self, beginning: Beginning, words: Words) -> Settings {
+    pub(super) fn settings(&mut self, beginning: Beginning, words: Words) -> Settings {
         let (layout, d) = (self.layout, &self.layout.interface);
         let tolerance = self.band();
         let per_second = self.context.resolution.ticks_per_second();
@@ -311,7 +323,7 @@ impl Builder<'_> {
             }
         }
         let mut continuous = vec![None; layout.numbers(&layout.outputs)];
-        for p in layout.ported(&layout.outputs).filter(|p| p.variable.continuous) {
+        for p in layout.given().filter(|p| p.variable.continuous) {
             continuous[p.first..p.first + p.variable.elements].fill(Some(p.variable.reference));
         }
         let order = self.order();
@@ -324,7 +336,7 @@ impl Builder<'_> {
             stop: (self.context.horizon * per_second as f64).round() as i64,
             tolerance,
             order,
-            state_access: d.state_access && self.params.bool("state_access"),
+            state_access: d.state_access,
             inputs: smooth.iter().chain(&discrete).cloned().collect(),
             smooth,
             discrete,
@@ -332,7 +344,7 @@ impl Builder<'_> {
             rates,
             whole: whole(layout, tolerance, self.context),
             intermediate,
-            outputs: blocks(layout.ported(&layout.outputs)),
+            outputs: blocks(layout.given()),
             continuous,
             wide: layout.wide(&layout.outputs),
             usual: nominals(layout),
@@ -342,7 +354,7 @@ impl Builder<'_> {
     }
 
     /// Values of the inputs as long as nothing comes, and what the reals of those of 64 bits lack.
-    fn input_starts(&self, starts: &[(usize, Span, Start)]) -> Vec<f64> {
+    pub(super) fn input_starts(&self, starts: &[(usize, Span, Start)]) -> Vec<f64> {
         let wide = self.layout.wide(&self.layout.inputs).len();
         let mut out = vec![0.0; self.layout.numbers(&self.layout.inputs) + wide];
         for (p, &(v, _)) in self.layout.ported(&self.layout.inputs).zip(&self.layout.inputs) {
@@ -363,7 +375,7 @@ impl Builder<'_> {
         out
     }
 
-    fn beginning(&self, starts: &[(usize, Span, Start)]) -> Beginning {
+    pub(super) fn beginning(&self, starts: &[(usize, Span, Start)]) -> Beginning {
         let d = &self.layout.description;
         let structure = structure(self.params).unwrap_or_default();
         let sized = structure.iter();
@@ -421,78 +433,10 @@ impl UnitKind for FmuKind {
         layout(params, context.folder)
             .map_or(FeedThrough::All(Passing::Sometimes), |l| feed_through(&l))
     }
+    fn terminals(&self, params: &Params, folder: &Path) -> Result<Vec<Terminal>, String> {
+        terminals::of_unit(params, folder)
+    }
     fn build(&self, params: &Params, context: &Context<'_>) -> Checked<Component<Value>> {
-        build(params, context)
-    }
-}
-
-/// Builds the unit of kind `fmu`.
-///
-/// # Errors
-/// All mistakes of the parameters, or what the FMU refused.
-pub fn build(params: &Params, context: &Context<'_>) -> Checked<Component<Value>> {
-    let layout = layout(params, context.folder)?;
-    let mut b = Builder { params, context, layout: &layout, errors: Vec::new() };
-    let exchange = layout.interface.kind == InterfaceKind::ModelExchange;
-    let numerics = exchange.then(|| b.numerics());
-    let starts = starts(params, &layout.description, context, &mut b.errors);
-    let beginning = b.beginning(&starts);
-    let isolation = b.isolation();
-    let words = Words::new(&layout, |v| starts.iter().find(|s| s.0 == v).map(|s| &s.2));
-    let settings = (!exchange).then(|| b.settings(beginning.clone(), words.clone()));
-    if !b.errors.is_empty() {
-        return Err(b.errors);
-    }
-    let span = params.span("path");
-    let failed = |span: Span, why: String| {
-        let help = "see what the FMU says, and check its start values";
-        vec![ParamError::at(span, format!("`{}`: {why}", params.text("path"))).help(help)]
-    };
-    let inside = settings.iter().flat_map(|s| s.intermediate.iter().flatten());
-    let references: Vec<u32> = inside.copied().collect();
-    let file = context.folder.join(params.text("path"));
-    let (description, interface) = (&layout.description, &layout.interface);
-    let isolation = isolation.as_ref();
-    let instance =
-        Instance::new(&file, description, interface, context.path, &references, isolation)
-            .map_err(|e| failed(span.clone(), e))?;
-    remark(&instance, &layout);
-    let inputs = b.input_starts(&starts);
-    beginning.enter(&instance).map_err(|(part, e)| {
-        let span = match part {
-            Part::Structure => params.span("structure"),
-            Part::Start(k) => starts[k].1.clone(),
-            Part::Whole => span.clone(),
-        };
-        failed(span, e.to_string())
-    })?;
-    let timer = Timer::due(0, context.resolution);
-    let whole = |e: CallError| failed(span.clone(), e.to_string());
-    if let Some(numerics) = numerics {
-        instance.exit_initialisation().map_err(whole)?;
-        let own = (beginning, words);
-        let settings = me::build::settings(&layout, params, context, &numerics, own);
-        let unit = ExchangeUnit::new(instance, settings, numerics, inputs, timer);
-        return unit.map(Component::atomic).map_err(whole);
-    }
-    let Some(settings) = settings else { return Err(Vec::new()) };
-    let updated = instance.initialised(interface.event_mode).map_err(whole)?;
-    FmuUnit::new(instance, interface.clone(), settings, inputs, timer, updated)
-        .map(Component::atomic)
-        .map_err(whole)
-}
-
-/// Tells what a scenario may miss.
-fn remark(instance: &Instance, layout: &Layout) {
-    if let Some(start) = layout.description.experiment.start.filter(|start| *start != 0.0) {
-        instance.remark(format!(
-            "its default experiment begins at {start} s, and runs begin at 0 s, which is what the FMU is told: what it \
-             computes from the time is that of 0 s on"
-        ));
-    }
-    if layout.interface.needs_tool {
-        let remark =
-            "needsExecutionTool: it runs only where the program that exported it is installed";
-        instance.remark(remark.to_owned());
+        super::build::build(params, context)
     }
 }

@@ -1,11 +1,15 @@
 //! The ports of an FMU, from its description and the scenario.
 use super::{
     archive::describe_with,
-    description::{Causality, Description, Interface, InterfaceKind, Structural, Type, Variable},
+    description::{
+        Alias, Causality, Description, Interface, InterfaceKind, Scale, Structural, Type, Variable,
+    },
     instance::Block,
 };
-use std::{path::Path, sync::Arc};
-use superdense_models::kinds::{Located, Param, ParamError, Params, PortSpec, Ports, Span, ValueType};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+use superdense_models::kinds::{
+    Located, Param, ParamError, Params, PortSpec, Ports, Span, ValueType,
+};
 
 pub(super) type Checked<T> = Result<T, Vec<ParamError>>;
 
@@ -15,6 +19,7 @@ pub(super) struct Ported<'a> {
     pub first: usize,
     /// Place of what its first element lacks, if it has integers of 64 bits.
     pub rest: usize,
+    pub scale: Option<Scale>,
 }
 
 /// The description and what becomes of it.
@@ -24,12 +29,22 @@ pub(super) struct Layout {
     pub ports: Ports,
     pub inputs: Vec<(usize, usize)>,
     pub outputs: Vec<(usize, usize)>,
+    /// Its calls are made again where it has to go back.
+    pub replays: bool,
+    /// How outputs follow from their variables, by their first ports: those that are aliases in other units.
+    pub scales: BTreeMap<usize, Scale>,
     /// Inputs and outputs of texts and bytes, whose ports follow those of numbers.
     pub word_inputs: Vec<(usize, usize)>,
     pub word_outputs: Vec<(usize, usize)>,
 }
 
 impl Layout {
+    /// Its state access is not used.
+    pub(super) fn distrust(&mut self, replays: bool) {
+        (self.interface.state_access, self.interface.serialisable) = (replays, false);
+        self.replays = replays;
+    }
+
     pub(super) fn ported<'a>(
         &'a self,
         list: &'a [(usize, usize)],
@@ -39,8 +54,14 @@ impl Layout {
         list.iter().map(move |&(v, first)| {
             let (variable, rest) = (&variables[v], next);
             next += if variable.ty.is_wide() { variable.elements } else { 0 };
-            Ported { variable, first, rest }
+            Ported { variable, first, rest, scale: None }
         })
+    }
+
+    /// The outputs of numbers.
+    pub(super) fn given(&self) -> impl Iterator<Item = Ported<'_>> {
+        let scale = |p: &Ported<'_>| self.scales.get(&p.first).copied();
+        self.ported(&self.outputs).map(move |p| Ported { scale: scale(&p), ..p })
     }
 
     /// How many ports these have.
@@ -87,8 +108,102 @@ fn names(params: &Params, key: &str) -> Checked<Vec<Located<String>>> {
     }
 }
 
+/// How far the state access of an FMU is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// After a trial.
+    Check,
+    Trust,
+    Without,
+}
+
+impl Access {
+    pub(super) fn of(params: &Params) -> Checked<Self> {
+        match params.get("state_access").map(|p| &p.value) {
+            None => Ok(Self::Check),
+            Some(Param::Bool(true)) => Ok(Self::Trust),
+            Some(Param::Bool(false)) => Ok(Self::Without),
+            Some(Param::Text(text)) => match text.as_str() {
+                "check" | "" => Ok(Self::Check),
+                "true" => Ok(Self::Trust),
+                "false" => Ok(Self::Without),
+                _ => Err(Self::wrong(params)),
+            },
+            Some(_) => Err(Self::wrong(params)),
+        }
+    }
+
+    fn wrong(params: &Params) -> Vec<ParamError> {
+        let message = "`state_access` is none of \"check\", true and false";
+        let wrong = ParamError::at(params.span("state_access"), message);
+        vec![wrong.help("leave it out: then the state access is tried before it is used")]
+    }
+}
+
+/// The aliases that get ports.
+enum Aliases {
+    All,
+    Named(Vec<String>),
+}
+
+impl Aliases {
+    fn takes(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Named(names) => names.iter().any(|n| n == name),
+        }
+    }
+}
+
+/// `aliases = true`, or the names of those that get ports.
+fn aliases(params: &Params, description: &Description) -> Checked<Aliases> {
+    match params.get("aliases").map(|p| &p.value) {
+        Some(Param::Bool(false)) => return Ok(Aliases::Named(Vec::new())),
+        Some(Param::List(_)) => {}
+        Some(Param::Bool(true)) | None => return Ok(Aliases::All),
+        Some(Param::Text(t)) if t.is_empty() => return Ok(Aliases::All),
+        Some(_) => {
+            let wrong = ParamError::at(params.span("aliases"), "`aliases` is no list of names");
+            return Err(vec![wrong.help("write aliases = [\"name\", …], true or false")]);
+        }
+    }
+    let named = names(params, "aliases")?;
+    let outputs = description.variables.iter().filter(|v| v.causality == Causality::Output);
+    let known: Vec<&Alias> = outputs.flat_map(|v| &v.aliases).collect();
+    let unknown = named.iter().filter(|n| !known.iter().any(|a| a.name == n.value));
+    let listed: Vec<&str> = known.iter().map(|a| a.name.as_str()).collect();
+    let help = match listed.join("`, `") {
+        all if all.is_empty() => "leave `aliases` out: no output has another name".to_owned(),
+        all => format!("other names of outputs are `{all}`"),
+    };
+    let error = |n: &Located<String>| {
+        ParamError::at(n.span.clone(), format!("no output has the alias `{}`", n.value)).help(&help)
+    };
+    let errors: Vec<ParamError> = unknown.map(error).collect();
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    Ok(Aliases::Named(named.into_iter().map(|n| n.value).collect()))
+}
+
+/// The ports of a variable under one of its names.
+fn specs(
+    v: &Variable,
+    (name, unit): (&str, &Option<String>),
+    words: bool,
+) -> impl Iterator<Item = PortSpec> {
+    let base = port_name(name);
+    (1..=v.elements).map(move |k| {
+        let name = if v.shape.is_empty() { base.clone() } else { format!("{base}_{k}") };
+        match words {
+            true => PortSpec::event(name, ValueType::Text).optional(),
+            false => PortSpec { unit: unit.clone(), ..PortSpec::signal(name).optional() },
+        }
+    })
+}
+
 /// The interface that the scenario asks for.
-fn wanted(params: &Params) -> Option<InterfaceKind> {
+fn asked(params: &Params) -> Option<InterfaceKind> {
     match params.text("interface") {
         "co-simulation" => Some(InterfaceKind::CoSimulation),
         "model-exchange" => Some(InterfaceKind::ModelExchange),
@@ -138,7 +253,7 @@ pub(super) fn layout(params: &Params, folder: &Path) -> Checked<Layout> {
     let at = |message: String| ParamError::at(span.clone(), message);
     let file = params.text("path");
     let description = described(params, folder)?;
-    let Some(mut interface) = description.interface(wanted(params)).cloned() else {
+    let Some(mut interface) = description.interface(asked(params)).cloned() else {
         let message = format!("`{file}` does not have the interface that `interface` asks for");
         let help = "leave `interface` out, or export the FMU for it";
         return Err(vec![ParamError::at(params.span("interface"), message).help(help)]);
@@ -146,80 +261,153 @@ pub(super) fn layout(params: &Params, folder: &Path) -> Checked<Layout> {
     if interface.kind == InterfaceKind::CoSimulation {
         interface.event_mode &= params.bool("event_mode");
     }
+    let access = Access::of(params)?;
+    let declared = interface.state_access && access != Access::Without;
+    let replays = params.bool("replay") && !declared;
+    interface.serialisable &= declared;
+    interface.state_access = declared || replays;
     let mut errors = Vec::new();
-    let ignored = names(params, "ignore")?;
-    for name in &ignored {
-        if description.variable(&name.value).is_none() {
-            let message = format!("`{file}` has no variable `{}`", name.value);
-            errors.push(ParamError::at(name.span.clone(), message).help("remove it"));
-        }
-    }
-    // Without event mode, or a way back, jumps of outputs show at communication points only.
-    let restores = interface.state_access && params.bool("state_access");
-    let hears = description.variables.iter().any(|v| v.causality == Causality::Input);
-    let exact = interface.event_mode && (restores || !hears);
-    let mut ports = Ports::default();
-    let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
-    let (mut word_inputs, mut word_outputs) = (Vec::new(), Vec::new());
-    let of_words = |v: &Variable| matches!(v.ty, Type::String | Type::Binary);
-    let variables = || description.variables.iter().enumerate();
-    let numbers = variables().filter(|(_, v)| !of_words(v));
-    for (i, v) in numbers.chain(variables().filter(|(_, v)| of_words(v))) {
-        if v.ty == Type::Clock && v.causality != Causality::Other {
-            let message = format!("`{file}`: `{}` is a clock; clocks are not supported", v.name);
-            errors.push(at(message).help("export the FMU without clocks"));
-            continue;
-        }
-        let (list, numbers, words) = match v.causality {
-            Causality::Input => (&mut ports.inputs, &mut inputs, &mut word_inputs),
-            Causality::Output => (&mut ports.outputs, &mut outputs, &mut word_outputs),
-            _ => continue,
-        };
-        if ignored.iter().any(|n| n.value == v.name) {
-            continue;
-        }
-        let place = if of_words(v) { words } else { numbers };
-        place.push((i, list.len()));
-        let sampled = interface.kind == InterfaceKind::CoSimulation && (v.continuous || !exact);
-        let base = port_name(&v.name);
-        for k in 1..=v.elements {
-            let name = if v.shape.is_empty() { base.clone() } else { format!("{base}_{k}") };
-            if list.iter().any(|p| p.name == name) {
-                let message = format!("`{file}`: two variables would have the port `{name}`");
-                errors.push(at(message).help(format!("leave one out: ignore = [\"{}\"]", v.name)));
-            }
-            if of_words(v) {
-                list.push(PortSpec::event(name, ValueType::Text).optional());
-                continue;
-            }
-            let unit = v.unit.clone();
-            list.push(PortSpec { unit, sampled, ..PortSpec::signal(name).optional() });
-        }
-    }
+    let ignored = ignored(params, &description, &mut errors)?;
+    let aliases = aliases(params, &description)?;
+    let shape = Shape::new(&description, &interface, (&ignored, &aliases));
+    let clashes = shape.clashes.iter().map(|(name, port)| {
+        let message = format!("`{file}`: two variables would have the port `{port}`");
+        at(message).help(format!("leave one out: ignore = [\"{name}\"]"))
+    });
+    errors.extend(clashes);
+    let outer = |v: &&Variable| matches!(v.causality, Causality::Input | Causality::Output);
+    let clock = |v: &&Variable| v.ty == Type::Clock && !ignored.contains(&v.name);
+    errors.extend(description.variables.iter().filter(outer).filter(clock).map(|v| {
+        let message = format!("`{file}`: `{}` is a clock; clocks are not supported", v.name);
+        at(message).help("export the FMU without clocks")
+    }));
+    let Shape { ports, inputs, outputs, scales, word_inputs, word_outputs, .. } = shape;
     if ports.inputs.len().max(ports.outputs.len()) > usize::from(u16::MAX) {
         errors.push(at(format!("`{file}` has more than 65535 ports")));
     }
-    if errors.is_empty() {
-        Ok(Layout { description, interface, ports, inputs, outputs, word_inputs, word_outputs })
-    } else {
-        Err(errors)
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    Ok(Layout {
+        description,
+        interface,
+        replays,
+        ports,
+        inputs,
+        outputs,
+        scales,
+        word_inputs,
+        word_outputs,
+    })
+}
+
+/// The names of variables without ports.
+fn ignored(
+    params: &Params,
+    description: &Description,
+    errors: &mut Vec<ParamError>,
+) -> Checked<Vec<String>> {
+    let ignored = names(params, "ignore")?;
+    let aliases = || description.variables.iter().flat_map(|v| &v.aliases);
+    for name in &ignored {
+        let alias = || aliases().any(|a| a.name == name.value);
+        if description.variable(&name.value).is_none() && !alias() {
+            let message = format!("`{}` has no variable `{}`", params.text("path"), name.value);
+            errors.push(ParamError::at(name.span.clone(), message).help("remove it"));
+        }
+    }
+    Ok(ignored.into_iter().map(|name| name.value).collect())
+}
+
+/// The ports, and what they stand for.
+#[derive(Default)]
+struct Shape {
+    ports: Ports,
+    inputs: Vec<(usize, usize)>,
+    outputs: Vec<(usize, usize)>,
+    scales: BTreeMap<usize, Scale>,
+    word_inputs: Vec<(usize, usize)>,
+    word_outputs: Vec<(usize, usize)>,
+    /// Names of variables whose ports there are already, with these.
+    clashes: Vec<(String, String)>,
+}
+
+impl Shape {
+    fn new(
+        description: &Description,
+        interface: &Interface,
+        (ignored, aliases): (&[String], &Aliases),
+    ) -> Self {
+        // Without event mode, or a way back, jumps of outputs show at communication points only.
+        let hears = description.variables.iter().any(|v| v.causality == Causality::Input);
+        let exact = interface.event_mode && (interface.state_access || !hears);
+        let stepped = interface.kind == InterfaceKind::CoSimulation;
+        let words = |v: &Variable| matches!(v.ty, Type::String | Type::Binary);
+        let mut this = Self::default();
+        let variables = || description.variables.iter().enumerate();
+        let numbers = variables().filter(|(_, v)| !words(v) && v.ty != Type::Clock);
+        for (i, v) in numbers.chain(variables().filter(|(_, v)| words(v))) {
+            let own = std::iter::once((&v.name, None));
+            let others = v
+                .aliases
+                .iter()
+                .filter(|a| v.causality == Causality::Output && aliases.takes(&a.name));
+            let named = own.chain(others.map(|a| (&a.name, Some(a))));
+            for (name, alias) in named.filter(|(name, _)| !ignored.contains(name)) {
+                let sampled = stepped && (v.continuous || !exact) && !words(v);
+                this.add((i, v), (name.as_str(), alias), sampled, words(v));
+            }
+        }
+        this
+    }
+
+    /// Adds a variable under one of its names.
+    fn add(
+        &mut self,
+        (place, v): (usize, &Variable),
+        (name, alias): (&str, Option<&Alias>),
+        sampled: bool,
+        words: bool,
+    ) {
+        let (list, numbers, texts) = match v.causality {
+            Causality::Input => (&mut self.ports.inputs, &mut self.inputs, &mut self.word_inputs),
+            Causality::Output => {
+                (&mut self.ports.outputs, &mut self.outputs, &mut self.word_outputs)
+            }
+            _ => return,
+        };
+        let first = list.len();
+        if words { texts } else { numbers }.push((place, first));
+        if let Some(scale) = alias.and_then(|a| a.scale) {
+            self.scales.insert(first, scale);
+        }
+        let unit = alias.map_or(&v.unit, |a| &a.unit);
+        for spec in specs(v, (name, unit), words) {
+            if list.iter().any(|p| p.name == spec.name) {
+                self.clashes.push((name.to_owned(), spec.name.clone()));
+            }
+            list.push(PortSpec { sampled, ..spec });
+        }
     }
 }
 
 /// Variables of equal types together.
 pub(super) fn blocks<'a>(list: impl Iterator<Item = Ported<'a>>) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
-    for Ported { variable: v, first, rest } in list {
+    for Ported { variable: v, first, rest, scale } in list {
         let at = blocks.iter().position(|b| b.ty == v.ty).unwrap_or(blocks.len());
         if at == blocks.len() {
             let (references, variables) = (Vec::new(), Vec::new());
             let (places, rests) = (Vec::new(), Vec::new());
-            blocks.push(Block { ty: v.ty, references, variables, places, rests });
+            let scales = Vec::new();
+            blocks.push(Block { ty: v.ty, references, variables, places, rests, scales });
         }
         let block = &mut blocks[at];
         block.references.push(v.reference);
         block.variables.push((v.name.clone(), v.elements));
         block.places.extend(first..first + v.elements);
+        let scaled = |scale| (first..first + v.elements).map(move |place| (place, scale));
+        block.scales.extend(scale.into_iter().flat_map(scaled));
         block.rests.extend(rest..rest + if v.ty.is_wide() { v.elements } else { 0 });
     }
     blocks

@@ -16,7 +16,7 @@ pub(super) struct Nominal {
 /// The nominal values of outputs, where the description has some.
 pub(super) fn nominals(layout: &Layout) -> Vec<Nominal> {
     let mut all = Vec::new();
-    for p in layout.ported(&layout.outputs) {
+    for p in layout.given().filter(|p| p.scale.is_none()) {
         let value = p.variable.nominal.map(f64::abs).filter(|x| x.is_finite() && *x > 0.0);
         let ports = p.first..p.first + p.variable.elements;
         let named =

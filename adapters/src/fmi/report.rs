@@ -26,6 +26,8 @@ pub struct Port {
     pub start: Option<String>,
     /// Physical unit.
     pub unit: Option<String>,
+    /// Other names of an output, which have ports, with their units.
+    pub aliases: Vec<(String, Option<String>)>,
     /// Number of elements; those of an array are `name_1`, `name_2`, …
     pub elements: usize,
 }
@@ -69,6 +71,7 @@ fn abilities(i: &Interface) -> Vec<String> {
         (i.intermediate_update, "intermediate update"),
         (i.input_derivatives, "input derivatives"),
         (i.directional, "directional derivatives"),
+        (i.adjoint, "adjoint derivatives"),
         (i.completed_step, "is told of accepted steps"),
         (i.needs_tool, "needs the tool that exported it"),
         (i.single, "one instance per process"),
@@ -91,6 +94,12 @@ fn port(v: &Variable) -> Port {
         items: v.items.iter().map(|i| format!("{} ({})", i.name, i.value)).collect(),
         start: (v.causality == Causality::Input).then(|| v.start.join(" ")),
         unit: v.unit.clone(),
+        aliases: match v.causality {
+            Causality::Output => {
+                v.aliases.iter().map(|a| (port_name(&a.name), a.unit.clone())).collect()
+            }
+            _ => Vec::new(),
+        },
         elements: v.elements,
     }
 }
@@ -153,6 +162,10 @@ impl Info {
                 let start: String = start.map(|text| format!(" = {text}")).collect();
                 let line = format!("  {}{size} {}{items}{start}{unit} {own}", p.name, p.ty);
                 let _ = writeln!(out, "{}", line.trim_end());
+                for (name, unit) in &p.aliases {
+                    let unit = unit.as_ref().map_or_else(String::new, |u| format!(" [{u}]"));
+                    let _ = writeln!(out, "    {name}{size}{unit}, which is {}{size}", p.name);
+                }
             }
         }
         if !self.parameters.is_empty() {
@@ -257,10 +270,12 @@ pub fn scenario(file: &Path) -> Result<String, String> {
     let outputs = d.variables.iter().filter(|v| v.causality == Causality::Output);
     let mut record = Vec::new();
     for v in outputs.filter(|v| v.ty != Type::Clock) {
-        let base = port_name(&v.name);
-        match v.elements {
-            1 => record.push(quoted(&format!("fmu.{base}"))),
-            n => record.extend((1..=n).map(|k| quoted(&format!("fmu.{base}_{k}")))),
+        for name in std::iter::once(&v.name).chain(v.aliases.iter().map(|a| &a.name)) {
+            let base = port_name(name);
+            match v.elements {
+                _ if v.shape.is_empty() => record.push(quoted(&format!("fmu.{base}"))),
+                n => record.extend((1..=n).map(|k| quoted(&format!("fmu.{base}_{k}")))),
+            }
         }
     }
     let _ = writeln!(out, "record = [{}]", record.join(", "));

@@ -1,6 +1,10 @@
 //! Facts of an FMU for co-simulation.
 use super::{
-    beginning::Beginning, discrete::Whole, instance::Block, layout::Layout, nominal::Nominal,
+    beginning::Beginning,
+    discrete::Whole,
+    instance::Block,
+    layout::{Layout, Ported},
+    nominal::Nominal,
     words::Words,
 };
 
@@ -53,17 +57,27 @@ pub(super) struct Rates {
     pub outputs: usize,
     /// How many numbers these are.
     pub numbers: usize,
+    /// Factors of aliases in other units, if there are some.
+    pub factors: Vec<f64>,
 }
 
 impl Rates {
     /// Rates of the outputs that change continuously.
     pub(super) fn new(layout: &Layout, order: usize) -> Self {
-        let known = || layout.ported(&layout.outputs).filter(|p| p.variable.continuous);
+        let known = || layout.given().filter(|p| p.variable.continuous);
+        let factor = |p: Ported<'_>| {
+            let factor = p.scale.map_or(1.0, |s| s.factor);
+            std::iter::repeat_n(factor, p.variable.elements)
+        };
+        let factors = match layout.scales.is_empty() {
+            true => Vec::new(),
+            false => known().flat_map(factor).collect(),
+        };
         let references: Vec<u32> = known().map(|p| p.variable.reference).collect();
         let outputs = known().map(|p| p.variable.elements).sum::<usize>();
         let orders = (1..=order as i32).flat_map(|k| known().map(move |_| k)).collect();
         let outputs = if order > 0 { outputs } else { 0 };
-        Self { references: references.repeat(order), orders, outputs, numbers: outputs * order }
+        let references = references.repeat(order);
+        Self { references, orders, outputs, numbers: outputs * order, factors }
     }
 }
-

@@ -1,7 +1,7 @@
 //! Start values of a scenario.
 use super::{
     block::split,
-    description::{Description, Type, Variable},
+    description::{Alias, Base, Description, Type, Variable},
     instance::{CallError, Instance},
 };
 use superdense_models::{
@@ -52,7 +52,8 @@ pub(super) fn set(instance: &Instance, v: &Variable, start: &Start) -> Result<()
         Start::Bytes(bytes) => instance.write_bytes(name, reference, bytes),
         Start::Whole(x) => instance.write_whole(name, v.ty, reference, x),
         Start::Reals(x) => {
-            let one = super::layout::Ported { variable: v, first: 0, rest: v.elements };
+            let one =
+                super::layout::Ported { variable: v, first: 0, rest: v.elements, scale: None };
             instance.write(&super::layout::blocks(std::iter::once(one)), x)
         }
     }
@@ -78,8 +79,7 @@ pub(super) fn starts(
     };
     let variables = &description.variables;
     for (key, value) in entries {
-        let found = variables.iter().position(|v| v.name == key.value);
-        let Some(i) = found else {
+        let Some((i, alias)) = named_so(variables, &key.value) else {
             let known = variables.iter().filter(|v| v.settable).map(|v| v.name.as_str());
             let known: Vec<&str> = known.take(12).collect();
             let message = format!("the FMU has no variable `{}`", key.value);
@@ -94,7 +94,7 @@ pub(super) fn starts(
             errors.push(ParamError::at(key.span.clone(), message).help(help));
             continue;
         }
-        match start_value(v, &value.value, context) {
+        match aliased(v, alias, &value.value, context) {
             Ok(start) => out.push((i, value.span.clone(), start)),
             Err(why) => {
                 let message = format!("start value of `{}`: {why}", v.name);
@@ -107,6 +107,40 @@ pub(super) fn starts(
         }
     }
     out
+}
+
+/// The variable of a name, which may be an alias.
+fn named_so<'a>(variables: &'a [Variable], name: &str) -> Option<(usize, Option<&'a Alias>)> {
+    if let Some(own) = variables.iter().position(|v| v.name == name) {
+        return Some((own, None));
+    }
+    let alias = |v: &'a Variable| v.aliases.iter().find(|a| a.name == name);
+    let mut all = variables.iter().enumerate().filter_map(|(i, v)| Some((i, Some(alias(v)?))));
+    all.next()
+}
+
+/// A start value under a name of its variable: one in another unit is brought back.
+fn aliased(
+    v: &Variable,
+    alias: Option<&Alias>,
+    param: &Param,
+    context: &Context<'_>,
+) -> Result<Start, String> {
+    let Some((alias, scale)) = alias.and_then(|a| Some((a, a.scale?))) else {
+        return start_value(v, param, context);
+    };
+    let own = |x: f64| (x - scale.offset) / scale.factor;
+    let shown = |x: f64| x * scale.factor + scale.offset;
+    let mut limits = (v.limits.0.map(shown), v.limits.1.map(shown));
+    if scale.factor < 0.0 {
+        limits = (limits.1, limits.0);
+    }
+    let (unit, base) = (alias.unit.clone(), alias.base.clone());
+    let v = Variable { unit, base, limits, ..v.clone() };
+    match start_value(&v, param, context)? {
+        Start::Reals(all) => Ok(Start::Reals(all.into_iter().map(own).collect())),
+        other => Ok(other),
+    }
 }
 
 fn amount(elements: usize) -> String {
@@ -221,7 +255,7 @@ fn number(v: &Variable, param: &Param, context: &Context<'_>) -> Result<f64, Str
 
 /// The value of a parameter, of a quantity or of a formula, as the FMU counts it.
 fn named(v: &Variable, text: &str, context: &Context<'_>) -> Result<f64, String> {
-    let own = v.unit.as_deref().and_then(|text| unit(text).ok());
+    let own = Counted::new(v);
     let mut angles = None;
     let (si, measure) = match ((context.constants)(text), Quantity::parse(text)) {
         (Some(x), _) => {
@@ -241,11 +275,37 @@ fn named(v: &Variable, text: &str, context: &Context<'_>) -> Result<f64, String>
         },
     };
     let (Measure::Known(_), Some(own)) = (measure, own) else { return Ok(si) };
-    if measure.misfit(Measure::of(&own)).is_some() {
-        return Err(format!("`{text}` is {}, and the FMU counts it in {own}", measure.text()));
+    if measure.misfit(Measure::of(&own.unit)).is_some() {
+        let name = own.name;
+        return Err(format!("`{text}` is {}, and the FMU counts it in {name}", measure.text()));
     }
-    angles.map_or(Ok(()), |angles| same_turns(text, (measure, angles), &own))?;
+    angles.map_or(Ok(()), |angles| same_turns(text, (measure, angles), &own.unit))?;
     Ok(own.of_si(si))
+}
+
+/// How an FMU counts a variable: in a unit that we know, or in one that its description defines by SI base units.
+struct Counted<'a> {
+    name: &'a str,
+    unit: Unit,
+    defined: Option<&'a Base>,
+}
+
+impl<'a> Counted<'a> {
+    fn new(v: &'a Variable) -> Option<Self> {
+        let name = v.unit.as_deref()?;
+        if let Ok(unit) = unit(name) {
+            return Some(Self { name, unit, defined: None });
+        }
+        let defined = v.base.as_ref()?;
+        Some(Self { name, unit: unit(&defined.si).ok()?, defined: Some(defined) })
+    }
+
+    fn of_si(&self, si: f64) -> f64 {
+        match self.defined {
+            Some(base) => (si - base.offset) / base.factor,
+            None => self.unit.of_si(si),
+        }
+    }
 }
 
 /// Refuses a frequency for a rate of rotation, and the other way round: one of 1 Hz has 6.28 rad/s.

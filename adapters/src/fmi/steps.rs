@@ -287,6 +287,7 @@ impl FmuUnit {
                     for (k, row) in values.chunks_mut(rates.outputs).enumerate() {
                         factorial *= (k + 1) as f64;
                         row.iter_mut().for_each(|d| *d /= factorial);
+                        row.iter_mut().zip(&rates.factors).for_each(|(d, f)| *d *= f);
                     }
                 }
                 Err(e) if matches!(e.status, Status::Discard | Status::Error) => {

@@ -66,6 +66,7 @@ impl Instance {
                 get(&mut own)?;
                 block.all().zip(own).for_each(|(place, value)| values[place] = value);
             }
+            block.rescale(values);
             inputs = (&[], &[]);
         }
         Ok(())

@@ -68,7 +68,8 @@ fn words(layout: &Layout, list: &[(usize, usize)]) -> Vec<Word> {
 impl Words {
     /// Those of an FMU; `given` are start values of the scenario by places of variables.
     pub(super) fn new<'a>(layout: &Layout, given: impl Fn(usize) -> Option<&'a Start>) -> Self {
-        let (inputs, outputs) = (words(layout, &layout.word_inputs), words(layout, &layout.word_outputs));
+        let (inputs, outputs) =
+            (words(layout, &layout.word_inputs), words(layout, &layout.word_outputs));
         let mut starts = Vec::new();
         for &(v, _) in &layout.word_inputs {
             let variable = &layout.description.variables[v];
@@ -100,7 +101,9 @@ impl Words {
     pub(super) fn receive(&self, bag: &Bag<'_, Value>, said: &mut Said) -> bool {
         let mut any = false;
         for (port, value) in bag.iter().filter(|_| !self.inputs.is_empty()) {
-            let (Some(place), Value::Text(text)) = (port.checked_sub(self.input), value) else { continue };
+            let (Some(place), Value::Text(text)) = (port.checked_sub(self.input), value) else {
+                continue;
+            };
             let place = usize::from(place);
             let holds = |w: &Word| (w.first..w.first + w.elements).contains(&place);
             let Some(word) = self.inputs.iter().position(holds) else { continue };

@@ -26,6 +26,7 @@ pub(crate) mod measures;
 pub(crate) mod params;
 pub(crate) mod ports;
 mod seconds;
+mod terminals;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -33,6 +34,7 @@ pub use events::{Seen, StateEvents};
 pub use links::LinkSpec;
 pub use measures::Measures;
 pub(crate) use seconds::Seconds;
+pub use terminals::Terminal;
 
 /// Bytes of the scenario text, for messages.
 pub type Span = Range<usize>;
@@ -500,6 +502,14 @@ pub trait UnitKind: Sync {
     fn ports_in(&self, params: &Params, folder: &Path) -> Result<Ports, Vec<ParamError>> {
         let _ = folder;
         self.ports(params)
+    }
+    /// Its terminals, from files that are named relative to `folder`.
+    ///
+    /// # Errors
+    /// What is wrong with the files.
+    fn terminals(&self, params: &Params, folder: &Path) -> Result<Vec<Terminal>, String> {
+        let _ = (params, folder);
+        Ok(Vec::new())
     }
     /// Builds the unit. Inputs and outputs of the component are numbered as in `ports`.
     ///

@@ -52,10 +52,16 @@ const MOST_EXACT: f64 = (1u64 << 53) as f64;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "Stored")]
 enum Coefficients {
-    Inline { len: u8, c: [f64; INLINE] },
+    Inline {
+        len: u8,
+        c: [f64; INLINE],
+    },
     Heap(Arc<[f64]>),
     /// A constant whole number for which a real has too few digits, and what the real lacks.
-    Whole { value: f64, rest: f64 },
+    Whole {
+        value: f64,
+        rest: f64,
+    },
 }
 
 /// Coefficients as they are read: their number may be anything.
@@ -148,7 +154,9 @@ impl Segment {
     /// The number, if it is a whole one that a real may have too few digits for.
     pub fn as_whole(&self) -> Option<i128> {
         match &self.coefficients {
-            Coefficients::Whole { value, rest } => Some((*value as i128).saturating_add(*rest as i128)),
+            Coefficients::Whole { value, rest } => {
+                Some((*value as i128).saturating_add(*rest as i128))
+            }
             _ => None,
         }
     }

@@ -42,11 +42,12 @@ const fn adapter(
 }
 
 /// All of them.
-pub(crate) const ADAPTERS: [Adapter; 7] = [
+pub(crate) const ADAPTERS: [Adapter; 8] = [
     adapter("hold", "hold", &["initial"]),
     adapter("sample", "sampler", &["period"]),
     adapter("detect", "detector", &["threshold", "direction"]),
     adapter("quantise", "quantiser", &["quantum"]),
+    adapter("gain", "gain", &["gain"]),
     adapter("delay", "delay", &["delay", "initial"]),
     adapter("dead_reckoning", "dead-reckoning", &["band", "order"]),
     Adapter { name: "encode", kind: "encoder", positions: &[], table: Some("map") },

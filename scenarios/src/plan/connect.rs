@@ -4,6 +4,7 @@ use super::{
     evaluate::Evaluator,
     selector::{Connection, Index, Loop, Selector, Step},
     session::{Session, did_you_mean},
+    terminals,
     tree::{Body, Child, End, Group, Tree, Wire, dotted},
 };
 use crate::{diagnostics::Mistake, source::Span};
@@ -13,7 +14,7 @@ use superdense_models::{
 };
 
 /// Most wires of a scenario.
-const MAX_WIRES: usize = 1_000_000;
+pub(super) const MAX_WIRES: usize = 1_000_000;
 
 /// Resolves the connections of a group and checks that every input has its driver.
 pub(super) fn connect(tree: &mut Tree, group: u32, session: &Session) {
@@ -23,7 +24,11 @@ pub(super) fn connect(tree: &mut Tree, group: u32, session: &Session) {
     let mut meant = drivers::Meant::new(decl.unread || wrong_ports);
     for (number, connection) in (0u32..).zip(&decl.connections) {
         each(tree, group, (&connection.loops, &connection.span), session, |tree, eval| {
-            let done = one(tree, group, connection, number, eval, &mut adapters);
+            let own = (connection, number);
+            let done = match connection.terminals {
+                true => terminals::join(tree, group, own, eval, &mut adapters),
+                false => one(tree, group, connection, number, eval, &mut adapters),
+            };
             if done.is_none() {
                 meant.note(tree, group, &connection.to, eval);
             }

@@ -411,7 +411,7 @@ impl Declarer<'_> {
         let selector =
             |t: &Located<String>| self.parsed(selector::selector(Piece::new(self.session, t)));
         let (from, to) = (selector(&from?), selector(&to?));
-        Some(Connection { from: from?, to: to?, via, loops, span: span.clone() })
+        Some(Connection { from: from?, to: to?, terminals: false, via, loops, span: span.clone() })
     }
 
     fn link(&self, table: &Table, span: &Span) -> Option<LinkDecl> {

@@ -38,6 +38,7 @@ mod session;
 mod set;
 mod settings;
 mod size;
+mod terminals;
 pub(crate) mod tree;
 mod turns;
 mod usual;

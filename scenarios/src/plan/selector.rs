@@ -75,6 +75,8 @@ pub(super) struct Loop {
 pub(super) struct Connection {
     pub from: Selector,
     pub to: Selector,
+    /// The selectors name terminals, not ports.
+    pub terminals: bool,
     /// Adapters in the order of the signal.
     pub via: Vec<Via>,
     pub loops: Vec<Loop>,
@@ -257,7 +259,7 @@ pub(super) fn connection(piece: Piece<'_>) -> Parsed<Connection> {
     let Some(arrow) = arrow else {
         return Err(piece.wrong("this connection has no arrow `->`", FORM));
     };
-    let from = selector(piece.slice(0, arrow))?;
+    let from = piece.slice(0, arrow);
     let rest = piece.slice(arrow + 2, text.len());
     let (rest, loops) = match Outside(rest.text()).find(" for ") {
         Some(at) => (rest.slice(0, at), loops(rest.slice(at + 5, rest.text().len()))?),
@@ -272,7 +274,33 @@ pub(super) fn connection(piece: Piece<'_>) -> Parsed<Connection> {
             target.wrong("this connection has two arrows", "write one connection per entry")
         );
     }
-    Ok(Connection { from, to: selector(target)?, via, loops, span: piece.span() })
+    let span = piece.span();
+    let terminals = [from, target].map(|end| Outside(end.text()).find(":").is_some());
+    let (from, to) = match terminals {
+        [false, false] => (selector(from)?, selector(target)?),
+        _ => (terminal(from)?, terminal(target)?),
+    };
+    if terminals[0] && !via.is_empty() {
+        let help = "leave `via` out, or connect the ports of the terminals one by one";
+        return Err(piece.wrong("terminals are connected without adapters", help));
+    }
+    Ok(Connection { from, to, terminals: terminals[0], via, loops, span })
+}
+
+/// `motor[2]:flange`.
+fn terminal(piece: Piece<'_>) -> Parsed<Selector> {
+    const FORM: &str = "write `unit:terminal -> other:terminal`";
+    let text = piece.text();
+    let Some(at) = Outside(text).find(":") else {
+        return Err(piece.wrong(format!("`{text}` is no terminal, but the other end is one"), FORM));
+    };
+    let (of, name) = (piece.slice(0, at), piece.slice(at + 1, text.len()));
+    if name.text().is_empty() {
+        return Err(piece.wrong(format!("`{text}` names no terminal"), FORM));
+    }
+    let mut steps = steps(of)?;
+    steps.push(Step { name: name.located(), indices: Vec::new() });
+    Ok(Selector { steps, span: piece.span() })
 }
 
 /// Connectors that are joined, `a.p = b.p = c.n for i in 0..9`; nothing for other connections.

@@ -2,6 +2,8 @@
 //! two versions write differently is read in [`v2`] and [`v3`].
 mod depth;
 mod structure;
+pub mod terminals;
+mod units;
 mod v2;
 mod v3;
 
@@ -10,6 +12,7 @@ use roxmltree::{Document, Node};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 pub use structure::Structure;
+pub use units::{Alias, Base, Scale};
 
 /// Types of variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -121,6 +124,10 @@ pub struct Variable {
     pub shape: Vec<usize>,
     /// Physical unit.
     pub unit: Option<String>,
+    /// How numbers of that unit count in SI base units, if the description tells.
+    pub base: Option<Base>,
+    /// Other names, perhaps in other units.
+    pub aliases: Vec<Alias>,
     /// Whether it may be used inside steps.
     pub intermediate: bool,
     /// Smallest and largest value.
@@ -168,7 +175,7 @@ impl Version {
 }
 
 /// How an FMU is run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub enum InterfaceKind {
     /// By its own solver.
     #[default]
@@ -200,6 +207,8 @@ pub struct Interface {
     pub return_early: bool,
     /// `providesDirectionalDerivatives`.
     pub directional: bool,
+    /// `providesAdjointDerivatives`.
+    pub adjoint: bool,
     /// `maxOutputDerivativeOrder`.
     pub output_derivatives: usize,
     /// `needsExecutionTool`.

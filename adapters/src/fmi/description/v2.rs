@@ -2,6 +2,7 @@
 use super::{
     Causality, Description, Interface, InterfaceKind, Item, Type, Variable, Version, causality,
     child, experiment, identifier, needed, number, order, settable, structure::Structure, truth,
+    units::Units,
 };
 use roxmltree::Node;
 use std::collections::HashMap;
@@ -17,6 +18,7 @@ pub(super) fn read(root: Element<'_, '_>) -> Result<Description, String> {
             types.insert(name, inner);
         }
     }
+    let units = Units::read(root)?;
     let (mut variables, mut derivatives) = (Vec::new(), HashMap::new());
     let list = child(root, "ModelVariables");
     let scalars = list.iter().flat_map(|l| l.children());
@@ -28,7 +30,7 @@ pub(super) fn read(root: Element<'_, '_>) -> Result<Description, String> {
         if let Some(state) = inner.attribute("derivative").and_then(|d| d.trim().parse().ok()) {
             derivatives.insert(variables.len(), state);
         }
-        variables.push(variable(node, inner, &types)?);
+        variables.push(variable(node, inner, &types, &units)?);
     }
     let indicators = root.attribute("numberOfEventIndicators").map_or(Ok(0), |n| {
         n.trim().parse().map_err(|_| format!("numberOfEventIndicators is \"{n}\""))
@@ -58,6 +60,7 @@ fn interface(kind: InterfaceKind, node: Element<'_, '_>) -> Result<Interface, St
         input_derivatives: truth(node, "canInterpolateInputs"),
         return_early: false,
         directional: truth(node, "providesDirectionalDerivative"),
+        adjoint: false,
         output_derivatives: order(node)?,
         needs_tool: truth(node, "needsExecutionTool"),
         single: truth(node, "canBeInstantiatedOnlyOncePerProcess"),
@@ -70,6 +73,7 @@ fn variable(
     node: Element<'_, '_>,
     inner: Element<'_, '_>,
     types: &HashMap<&str, Element<'_, '_>>,
+    units: &Units,
 ) -> Result<Variable, String> {
     let name = node.attribute("name").ok_or("a variable has no name")?.to_owned();
     let wrong = |what: String| format!("variable {name}: {what}");
@@ -99,7 +103,9 @@ fn variable(
         start,
         elements: 1,
         shape: Vec::new(),
-        unit: either("unit").map(str::to_owned),
+        unit: either("unit").map(|name| units.known(name)),
+        base: units.base(either("unit")),
+        aliases: Vec::new(),
         intermediate: true,
         limits: (limit("min")?, limit("max")?),
         nominal: either("nominal").and_then(|n| n.trim().parse().ok()),

@@ -2,7 +2,9 @@
 use super::{
     Causality, Description, ELEMENTS, Interface, InterfaceKind, Item, Structural, Type, Variable,
     Version, causality, child, experiment, identifier, needed, number, order, settable,
-    structure::Structure, truth,
+    structure::Structure,
+    truth,
+    units::{Alias, Units},
 };
 use roxmltree::Node;
 use std::collections::HashMap;
@@ -11,7 +13,7 @@ type Element<'a, 'b> = Node<'a, 'b>;
 
 pub(super) fn read(root: Element<'_, '_>, structural: &Structural) -> Result<Description, String> {
     let interface = |kind, name| child(root, name).map(|n| interface(kind, n)).transpose();
-    let definitions = Definitions::new(root, structural);
+    let definitions = Definitions::new(root, structural)?;
     let mut variables = Vec::new();
     let list = child(root, "ModelVariables");
     for node in list.iter().flat_map(|l| l.children()).filter(Node::is_element) {
@@ -44,6 +46,7 @@ fn interface(kind: InterfaceKind, node: Element<'_, '_>) -> Result<Interface, St
         input_derivatives: false,
         return_early: truth(node, "canReturnEarlyAfterIntermediateUpdate"),
         directional: truth(node, "providesDirectionalDerivatives"),
+        adjoint: truth(node, "providesAdjointDerivatives"),
         output_derivatives: order(node)?,
         needs_tool: truth(node, "needsExecutionTool"),
         single: truth(node, "canBeInstantiatedOnlyOncePerProcess"),
@@ -58,10 +61,11 @@ struct Definitions<'a> {
     starts: HashMap<&'a str, String>,
     /// Reference of a derivative: that of its state.
     derivatives: HashMap<u32, u32>,
+    units: Units,
 }
 
 impl<'a> Definitions<'a> {
-    fn new(root: Element<'a, 'a>, structural: &Structural) -> Self {
+    fn new(root: Element<'a, 'a>, structural: &Structural) -> Result<Self, String> {
         let (mut types, mut starts) = (HashMap::new(), HashMap::new());
         let mut derivatives = HashMap::new();
         for t in child(root, "TypeDefinitions").iter().flat_map(|l| l.children()) {
@@ -71,13 +75,15 @@ impl<'a> Definitions<'a> {
             let Some(own) = v.attribute("valueReference") else { continue };
             let given = v.attribute("name").and_then(|name| structural.get(name));
             let start = given.map(i64::to_string).or(v.attribute("start").map(str::to_owned));
-            start.map(|s| starts.insert(own, s));
+            let sizes = v.attribute("causality") == Some("structuralParameter")
+                || v.attribute("variability") == Some("constant");
+            start.filter(|_| sizes).map(|s| starts.insert(own, s));
             let state = v.attribute("derivative").and_then(|s| s.trim().parse().ok());
             if let (Ok(own), Some(state)) = (own.trim().parse(), state) {
                 derivatives.insert(own, state);
             }
         }
-        Self { types, starts, derivatives }
+        Ok(Self { types, starts, derivatives, units: Units::read(root)? })
     }
 
     /// The length of a dimension: given, or by the start value of a structural parameter.
@@ -85,7 +91,10 @@ impl<'a> Definitions<'a> {
         let by_parameter =
             || self.starts.get(node.attribute("valueReference")?).map(String::as_str);
         let text = node.attribute("start").or_else(by_parameter);
-        let text = text.ok_or("a dimension without a length")?;
+        let text = text.ok_or(
+            "a dimension without a length: it has neither `start`, nor the reference of a structural parameter or \
+             constant with a start value",
+        )?;
         text.trim()
             .parse()
             .map_err(|_| format!("a dimension of length {}, which is no size", text.trim()))
@@ -116,6 +125,7 @@ fn variable(
     let either =
         |name: &str| node.attribute(name).or_else(|| declared.and_then(|d| d.attribute(name)));
     let real = matches!(ty, Type::Float64 | Type::Float32);
+    let relative = matches!(either("relativeQuantity"), Some("true" | "1"));
     let start = starts(node, ty);
     let dimensions = node.children().filter(|c| c.has_tag_name("Dimension"));
     let shape: Vec<usize> =
@@ -143,13 +153,28 @@ fn variable(
         start,
         elements,
         shape,
-        unit: either("unit").map(str::to_owned),
+        unit: either("unit").map(|name| definitions.units.known(name)),
+        base: definitions.units.base(either("unit")),
+        aliases: aliases(node, (either("unit"), relative), &definitions.units),
         intermediate: truth(node, "intermediateUpdate"),
         limits: (limit("min")?, limit("max")?),
         nominal: either("nominal").and_then(|n| n.trim().parse().ok()),
         items: declared.map(items).unwrap_or_default(),
         name: name.clone(),
     })
+}
+
+/// Other names of a variable of a unit, which may be a difference.
+fn aliases(
+    node: Element<'_, '_>,
+    (unit, relative): (Option<&str>, bool),
+    units: &Units,
+) -> Vec<Alias> {
+    let all = node.children().filter(|n| n.has_tag_name("Alias"));
+    let alias = |n: Element<'_, '_>| {
+        units.alias(n.attribute("name")?, unit, n.attribute("displayUnit"), relative)
+    };
+    all.filter_map(alias).collect()
 }
 
 /// The items of an enumeration.

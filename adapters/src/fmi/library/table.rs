@@ -13,7 +13,7 @@ pub(super) type Plain = unsafe extern "C" fn(Raw) -> i32;
 pub(super) fn open(path: &Path) -> Result<Library, String> {
     divert();
     // SAFETY: loading runs the binary's initialisers; the user chose the FMU.
-    unsafe { Library::new(path) }.map_err(|e| {
+    unsafe { load(path) }.map_err(|e| {
         let text = e.to_string();
         match text.contains("undefined symbol") {
             true => format!(
@@ -23,6 +23,20 @@ pub(super) fn open(path: &Path) -> Result<Library, String> {
             false => text,
         }
     })
+}
+
+/// Loads it with all its symbols: one that is missing is no end of the program when it is called.
+#[cfg(unix)]
+unsafe fn load(path: &Path) -> Result<Library, libloading::Error> {
+    use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+    // SAFETY: as that of the caller.
+    unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map(Into::into)
+}
+
+#[cfg(not(unix))]
+unsafe fn load(path: &Path) -> Result<Library, libloading::Error> {
+    // SAFETY: as that of the caller.
+    unsafe { Library::new(path) }
 }
 
 /// From here on C code in this process prints to the standard error output: our standard output

@@ -76,6 +76,8 @@ table! {
         Raw, *const u32, usize, *const i32, *mut f64, usize) -> i32;
     none directional: "fmi3GetDirectionalDerivative" => unsafe extern "C" fn(
         Raw, *const u32, usize, *const u32, usize, *const f64, usize, *mut f64, usize) -> i32;
+    none adjoint: "fmi3GetAdjointDerivative" => unsafe extern "C" fn(
+        Raw, *const u32, usize, *const u32, usize, *const f64, usize, *mut f64, usize) -> i32;
     none get_state: "fmi3GetFMUState" => unsafe extern "C" fn(Raw, *mut Raw) -> i32;
     none set_state: "fmi3SetFMUState" => unsafe extern "C" fn(Raw, Raw) -> i32;
     none free_state: "fmi3FreeFMUState" => unsafe extern "C" fn(Raw, *mut Raw) -> i32;

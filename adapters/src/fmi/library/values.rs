@@ -68,6 +68,26 @@ impl RawInstance {
         }
     }
 
+    /// Adjoint derivatives: the sum of the derivatives of `unknowns`, weighted with `seed`, by each of `knowns`.
+    pub fn adjoint(
+        &mut self,
+        unknowns: &[u32],
+        knowns: &[u32],
+        seed: &[f64],
+        values: &mut [f64],
+    ) -> Status {
+        if self.dead {
+            return Status::Fatal;
+        }
+        let (u, n) = (unknowns.as_ptr(), unknowns.len());
+        let (k, m) = (knowns.as_ptr(), knowns.len());
+        let (s, out, length) = (seed.as_ptr(), values.as_mut_ptr(), values.len());
+        match &self.functions.api {
+            Api::V2(_) => Status::Discard,
+            Api::V3(f) => call!(self, f.adjoint, u, n, k, m, s, seed.len(), out, length),
+        }
+    }
+
     fn get<U: Copy + Default>(
         &mut self,
         f: Option<v3::Get<U>>,
@@ -303,7 +323,8 @@ impl RawInstance {
             Api::V2(f) => call!(self, f.get_string, vr, 1, out),
             Api::V3(f) => call!(self, f.get_string, vr, 1, out, elements),
         };
-        let texts = if status.is_good() { addresses.into_iter().map(copied).collect() } else { Vec::new() };
+        let texts =
+            if status.is_good() { addresses.into_iter().map(copied).collect() } else { Vec::new() };
         (status, texts)
     }
 

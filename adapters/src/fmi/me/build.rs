@@ -14,7 +14,7 @@ use super::{
 };
 use std::sync::Arc;
 use superdense_models::{
-    kinds::{Context, Params},
+    kinds::Context,
     signal::{NEVER, Timer, statistics::UnitStatistics},
     solve::ode::{Locator, Method, Options, Past, Solver, Watched},
 };
@@ -33,7 +33,6 @@ pub(in crate::fmi) struct Numerics {
 /// The facts of an FMU for model exchange.
 pub(in crate::fmi) fn settings(
     layout: &Layout,
-    params: &Params,
     context: &Context<'_>,
     numerics: &Numerics,
     (beginning, words): (Beginning, Words),
@@ -51,13 +50,13 @@ pub(in crate::fmi) fn settings(
         name: format!("FMU {}", d.model),
         tolerance: numerics.tolerance,
         order: numerics.order,
-        state_access: i.state_access && params.bool("state_access"),
+        state_access: i.state_access,
         serialisable: i.serialisable,
         completed_step: i.completed_step,
         smooth: blocks(layout.ported(&layout.inputs).filter(smooth)),
         discrete: blocks(layout.ported(&layout.inputs).filter(|p| !smooth(p))),
         whole: whole(layout, numerics.tolerance, context),
-        outputs: blocks(layout.ported(&layout.outputs)),
+        outputs: blocks(layout.given()),
         continuous,
         wide: layout.wide(&layout.outputs),
         heard,
@@ -66,13 +65,16 @@ pub(in crate::fmi) fn settings(
         states,
         indicators: d.structure.indicators,
         nominals: vec![1.0; states],
-        directions: i.directional.then(|| directions(layout)).flatten(),
+        directions: directions(layout),
         beginning,
     }
 }
 
 fn directions(layout: &Layout) -> Option<Directions> {
-    let d = &layout.description;
+    let (d, i) = (&layout.description, &layout.interface);
+    if !(i.directional || i.adjoint) {
+        return None;
+    }
     let real = |v: &&Variable| v.ty == Type::Float64 && v.causality != Causality::Independent;
     let (mut unknowns, mut knowns) = (Vec::new(), Vec::new());
     for s in &d.structure.states {
@@ -83,7 +85,7 @@ fn directions(layout: &Layout) -> Option<Directions> {
         unknowns.push(dx.reference);
         knowns.push((x.reference, x.elements));
     }
-    Some(Directions { unknowns, knowns })
+    Some(Directions { unknowns, knowns, rows: !i.directional })
 }
 
 impl ExchangeUnit {
@@ -199,7 +201,9 @@ impl ExchangeUnit {
 }
 
 /// The event at the start.
-fn first_event(instance: &Instance) -> Result<super::super::library::Updated, CallError> {
+pub(in crate::fmi) fn first_event(
+    instance: &Instance,
+) -> Result<super::super::library::Updated, CallError> {
     let mut terminate = false;
     for _ in 0..ROUNDS {
         let mut updated = instance.update()?;

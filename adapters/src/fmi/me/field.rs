@@ -4,7 +4,7 @@ use super::{
         instance::{CallError, Instance},
         library::{Status, Vector},
     },
-    Settings,
+    Directions, Settings,
 };
 use superdense_models::{
     signal::{Held, Timer},
@@ -98,6 +98,24 @@ impl Field<'_> {
         self.instance.read_with(inputs, &self.settings.outputs, y)
     }
 
+    /// The Jacobian row by row, by adjoint derivatives. It is kept column by column.
+    fn rows(&self, directions: &Directions, jacobian: &mut [f64]) -> Result<(), CallError> {
+        let n = self.settings.states;
+        let states: Vec<u32> = directions.knowns.iter().map(|(state, _)| *state).collect();
+        let (mut row, mut i) = (vec![0.0; n], 0);
+        for (&unknown, &(_, elements)) in directions.unknowns.iter().zip(&directions.knowns) {
+            for k in 0..elements {
+                let mut seed = vec![0.0; elements];
+                seed[k] = 1.0;
+                self.instance.adjoint_into(&[unknown], &states, &seed, &mut row)?;
+                let column = jacobian.iter_mut().skip(i).step_by(n);
+                column.zip(&row).for_each(|(to, &from)| *to = from);
+                i += 1;
+            }
+        }
+        Ok(())
+    }
+
     /// A column of the Jacobian by a difference, with `dx` the derivatives at `x`.
     fn difference(
         &mut self,
@@ -146,6 +164,9 @@ impl OdeSystem for Field<'_> {
         to.drift.iter_mut().zip(&*to.dx).for_each(|(later, now)| *later = (*later - now) / by);
         if n == 0 {
             return Ok(true);
+        }
+        if let Some(directions) = self.settings.directions.as_ref().filter(|d| d.rows) {
+            return self.rows(directions, to.jacobian).map(|()| true);
         }
         let mut columns = to.jacobian.chunks_exact_mut(n);
         if let Some(directions) = &self.settings.directions {

@@ -77,16 +77,18 @@ pub(super) struct Settings {
     pub indicators: usize,
     /// Nominal values of the states.
     pub nominals: Vec<f64>,
-    /// For directional derivatives, if the FMU has them.
+    /// For directional or adjoint derivatives, if the FMU has them.
     pub directions: Option<Directions>,
     pub beginning: Beginning,
 }
 
-/// References of derivatives, and of states with their numbers of elements.
+/// References of derivatives, and of states with their numbers of elements, which both have.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Directions {
     pub unknowns: Vec<u32>,
     pub knowns: Vec<(u32, usize)>,
+    /// The FMU gives rows of the Jacobian only, and no columns.
+    pub rows: bool,
 }
 
 /// The unit's action at the due time.

@@ -529,5 +529,5 @@ fn connection(way: &Way, many: bool) -> Connection {
             other => format!("{key}({other:?})"),
         },
     });
-    Connection { from, to, via: via.collect(), loops: Vec::new(), span }
+    Connection { from, to, terminals: false, via: via.collect(), loops: Vec::new(), span }
 }

@@ -100,18 +100,21 @@ fn van_der_pol_under_explicit_and_implicit_solvers() {
     }
 }
 
-/// Directional derivatives give the same solution with fewer evaluations.
+/// Directional derivatives give the same solution with fewer evaluations, and so do adjoint ones where there are no others.
 #[test]
 fn stiff_with_and_without_directional_derivatives() {
     let without =
         ("providesDirectionalDerivatives=\"true\"", "providesDirectionalDerivatives=\"false\"");
-    let runs = [&[][..], &[without][..]].map(|changes| {
+    let adjoint =
+        ("providesDirectionalDerivatives=\"true\"", "providesAdjointDerivatives=\"true\"");
+    let runs = [&[][..], &[without][..], &[adjoint][..]].map(|changes| {
         let bench = Bench::new("me-stiff").fmu("vanderpol", changes);
         let more = "solver = 'rodas'\ntolerance = 1e-7\nstart = { mu = 1000.0 }\nmax_step = 100.0";
         let run = bench.run(&unit("vanderpol", more), 2000 * S);
         (ticks(&run), count(&run, "evaluations"))
     });
-    let [(with, few), (without, many)] = runs;
+    let [(with, few), (without, many), by_rows] = runs;
+    assert_eq!(by_rows, (with.clone(), few), "rows and columns are one Jacobian");
     assert_eq!(with.len(), without.len());
     assert!(with.len() == 2, "{with:?}");
     for (a, b) in with.iter().zip(&without) {

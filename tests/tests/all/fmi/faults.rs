@@ -108,6 +108,30 @@ fn texts_that_are_not_given_are_named() {
     bench.run(&quiet, S);
 }
 
+/// State access that brings nothing back is found when the FMU is loaded, and not used.
+#[test]
+fn state_access_is_tried_before_it_is_used() {
+    let bench = Bench::new("forgetful").fmu("faulty", &[]);
+    let input = "connections = ['s.y -> plant.u']\n[unit.s]\nkind = 'step'\nat = 0.33\nto = 1.0\n";
+    let told =
+        |run: &super::Run| run.facts().iter().filter(|f| f.1.contains("state access")).count();
+    let run = bench.run(&format!("{input}{}", faulty(29)), S);
+    let part = "its state access does not do what the description says: after fmi3SetFMUState the step from 0 s ends \
+                with other values than before; it is run as one without";
+    assert!(run.facts().iter().any(|f| f.1.contains(part)), "{:?}", run.facts());
+    assert!((run.value("plant", 0, S) - 1.0).abs() < 1e-9);
+    // Without the trial the step that was cut at 0.33 s is in the results twice.
+    let trusted = format!("{input}{}state_access = true\n", faulty(29));
+    let run = bench.run(&trusted, S);
+    assert!(told(&run) == 0 && run.value("plant", 0, S) > 1.05);
+    let run = bench.run(&format!("{input}{}", faulty(0)), S);
+    assert_eq!(told(&run), 0);
+    assert!((run.value("plant", 0, S) - 1.0).abs() < 1e-9);
+    let refused = bench.load(&format!("{}state_access = 'no'\n", faulty(0)));
+    let refused = refused.map(drop).unwrap_err().to_string();
+    assert!(refused.contains("is none of \"check\", true and false"), "{refused}");
+}
+
 #[test]
 fn refused_inputs_are_named() {
     let bench = Bench::new("input").fmu("faulty", &[]);

@@ -99,6 +99,35 @@ fn without_state_access_snapshots_are_refused() {
     assert!(bytes.contains("canSerializeFMUState"), "{bytes}");
 }
 
+/// An FMU without state access goes back by making its calls again, to the bits of one with it.
+#[test]
+fn calls_that_are_made_again_bring_back() {
+    let with = Bench::new("mass-with").fmu("mass", &[]);
+    let without = Bench::new("mass-replay").fmu("mass", &[WITHOUT]);
+    let replay = format!("{BLACK}\nreplay = true");
+    for policy in ["iterate = 3", "iterate = 'auto', tolerance = 1e-6"] {
+        let wanted = with.run(&repeated(BLACK, policy), 2 * S);
+        let found = without.run(&repeated(&replay, policy), 2 * S);
+        assert_eq!(found.value("mass", 0, 2 * S), wanted.value("mass", 0, 2 * S), "{policy}");
+    }
+    let own = |text: String| text.replace("kind = 'fmu'", "kind = 'fmu'\nreplay = true");
+    let straight = without.run(&own(text("50 ms")), 3 * S);
+    let access = with.run(&text("50 ms"), 3 * S);
+    assert_eq!(straight.value("mass", 0, 3 * S), access.value("mass", 0, 3 * S));
+    // Back to two points, the second of which lies in a future that is left then.
+    let mut run = without.start(&own(text("50 ms")));
+    run.to(S).unwrap();
+    let first = run.sim.save().unwrap();
+    run.to(2 * S).unwrap();
+    let second = run.sim.save().unwrap();
+    run.to(3 * S).unwrap();
+    for saved in [&first, &second, &first] {
+        run.sim.restore(saved).unwrap();
+        run.to(3 * S).unwrap();
+        assert_eq!(run.sim.trace_hash(), straight.sim.trace_hash());
+    }
+}
+
 #[test]
 fn directional_derivatives() {
     let bench = Bench::new("directional");

@@ -1,4 +1,5 @@
 //! FMUs as units, compared with the same units as equations.
+mod aliases;
 mod ball;
 mod bonds;
 mod derivatives;
@@ -11,10 +12,12 @@ mod mass;
 mod nominal;
 mod peer;
 mod policies;
+mod refusals;
 mod results;
 mod ses;
 mod speed;
 mod starts;
+mod terminals;
 mod types;
 
 use std::{

@@ -88,7 +88,11 @@ fn extreme_values_are_exact() {
 
 /// A value as TOML: integers of more than 64 bits with a sign as texts.
 fn quoted(value: &str) -> String {
-    if value.parse::<i64>().is_ok() || value.contains('e') { value.into() } else { format!("'{value}'") }
+    if value.parse::<i64>().is_ok() || value.contains('e') {
+        value.into()
+    } else {
+        format!("'{value}'")
+    }
 }
 
 /// Texts and bytes are events of their outputs: one at the start, and one for each change.
@@ -137,7 +141,11 @@ fn changes_have_their_time_and_cross_processes() {
             "connections = ['s.y -> a.String_input', 'a.UInt64_output -> b.UInt64_input']\n\
              record = ['a.String_output', 'a.Binary_output', 'b.UInt64_output']\n{}{}\
              [unit.s]\nkind = 'schedule'\ntimes = [0.333]\nvalues = ['now']\n",
-            unit("a", ("types", &way), "UInt64_input = '18446744073709551615', Binary_input = 'dead'"),
+            unit(
+                "a",
+                ("types", &way),
+                "UInt64_input = '18446744073709551615', Binary_input = 'dead'"
+            ),
             unit("b", ("types", &way), ""),
         );
         let done = finished(&bench, &text).unwrap();
@@ -172,7 +180,10 @@ fn values_that_do_not_fit_are_named() {
     for (start, part) in [
         ("UInt64_input = -1", "-1 is not within 0 … 18446744073709551615"),
         ("UInt64_input = '18446744073709551616'", "18446744073709551616 is not within 0 …"),
-        ("Int64_input = '9223372036854775808'", "is not within -9223372036854775808 … 9223372036854775807"),
+        (
+            "Int64_input = '9223372036854775808'",
+            "is not within -9223372036854775808 … 9223372036854775807",
+        ),
         ("Int8_input = 128", "128 is not within -128 … 127"),
         ("Binary_input = '0'", "`0` is no row of bytes in hexadecimal digits"),
         ("Enumeration_input = 'Option 3'", "`Option 3` is none of Option 1 (1), Option 2 (2)"),
@@ -182,7 +193,8 @@ fn values_that_do_not_fit_are_named() {
     }
     let wired = |from: &str, to: &str| {
         let text = format!("connections = ['a.{from} -> b.{to}']\n");
-        let text = text + &unit("a", way, "UInt64_input = '18446744073709551615'") + &unit("b", way, "");
+        let text =
+            text + &unit("a", way, "UInt64_input = '18446744073709551615'") + &unit("b", way, "");
         finished(&bench, &text).map(drop).unwrap_err()
     };
     let e = wired("String_output", "Binary_input");
