@@ -2,6 +2,7 @@
 //! FMU logged.
 pub use super::block::Block;
 use super::{
+    archive::Unpacked,
     calls::{Answer, Call, Carrier},
     description::{Description, Interface, Type, Version},
     library::{Completed, OWN, Status, Updated},
@@ -182,8 +183,12 @@ impl Instance {
         let (path, own) = (path.to_owned(), (description.clone(), interface.clone()));
         let (name, intermediate) = (name.to_owned(), intermediate.to_vec());
         let isolation = isolation.cloned();
-        let make =
-            move || place::new(&path, &own.0, &own.1, &name, &intermediate, isolation.as_ref());
+        // Its folder is kept between two instances.
+        let files = Unpacked::new(&path, description.version)?;
+        let make = move || {
+            let _ = &files;
+            place::new(&path, &own.0, &own.1, &name, &intermediate, isolation.as_ref())
+        };
         let carrier = Replaying::new(Box::new(make))?;
         Ok(Self::with(Box::new(carrier), description.version))
     }

@@ -433,7 +433,7 @@ impl UnitKind for FmuKind {
         layout(params, context.folder)
             .map_or(FeedThrough::All(Passing::Sometimes), |l| feed_through(&l))
     }
-    fn terminals(&self, params: &Params, folder: &Path) -> Result<Vec<Terminal>, String> {
+    fn terminals(&self, params: &Params, folder: &Path) -> Checked<Vec<Terminal>> {
         terminals::of_unit(params, folder)
     }
     fn build(&self, params: &Params, context: &Context<'_>) -> Checked<Component<Value>> {

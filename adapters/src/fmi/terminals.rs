@@ -1,21 +1,28 @@
 //! The terminals of an FMU by its ports.
 use super::{
     archive::terminals,
-    description::{Causality, Variable},
-    layout::{Layout, layout, port_name},
+    description::{self, Causality, Variable},
+    layout::{Checked, Layout, layout, port_name},
 };
 use std::path::Path;
-use superdense_models::kinds::{Params, Terminal};
+use superdense_models::kinds::{ParamError, Params, Terminal};
 
 /// The terminals of a unit.
 ///
 /// # Errors
 /// When they cannot be read, or name a variable that there is not.
-pub(super) fn of_unit(params: &Params, folder: &Path) -> Result<Vec<Terminal>, String> {
-    let layout = layout(params, folder)
-        .map_err(|errors| errors.first().map_or_else(String::new, |e| e.message.clone()))?;
+pub(super) fn of_unit(params: &Params, folder: &Path) -> Checked<Vec<Terminal>> {
+    let layout = layout(params, folder)?;
+    let all = terminals(&folder.join(params.text("path"))).and_then(|all| ported(&layout, all));
+    all.map_err(|why| vec![ParamError::at(params.span("path"), why)])
+}
+
+fn ported(
+    layout: &Layout,
+    all: Vec<description::terminals::Terminal>,
+) -> Result<Vec<Terminal>, String> {
     let mut out = Vec::new();
-    for own in terminals(&folder.join(params.text("path")))? {
+    for own in all {
         let mut members = Vec::new();
         for member in &own.members {
             let all = &layout.description.variables;
@@ -32,7 +39,7 @@ pub(super) fn of_unit(params: &Params, folder: &Path) -> Result<Vec<Terminal>, S
                     false => format!("{name}_{k}"),
                 };
                 let port = element(&port_name(&member.variable));
-                let port = has_port(&layout, variable, &port).then_some(port);
+                let port = has_port(layout, variable, &port).then_some(port);
                 members.push((element(&member.name), port, member.direction));
             }
         }

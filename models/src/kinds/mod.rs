@@ -10,7 +10,7 @@ use crate::{
     },
 };
 use feed_through::{FeedThrough, Passing};
-use std::{ops::Range, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 use superdense_kernel::{
     Component,
     time::{Duration, Resolution},
@@ -22,6 +22,7 @@ mod events;
 pub mod feed_through;
 pub mod files;
 mod links;
+mod located;
 pub(crate) mod measures;
 pub(crate) mod params;
 pub(crate) mod ports;
@@ -32,28 +33,10 @@ pub(crate) mod testing;
 
 pub use events::{Seen, StateEvents};
 pub use links::LinkSpec;
+pub use located::{Located, Span};
 pub use measures::Measures;
 pub(crate) use seconds::Seconds;
 pub use terminals::Terminal;
-
-/// Bytes of the scenario text, for messages.
-pub type Span = Range<usize>;
-
-/// Something and where it stands in the scenario text.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Located<T> {
-    /// The thing.
-    pub value: T,
-    /// Where.
-    pub span: Span,
-}
-
-impl<T> Located<T> {
-    /// A thing at a place.
-    pub fn new(value: T, span: Span) -> Self {
-        Self { value, span }
-    }
-}
 
 /// The two kinds of ports. Crossing from one to the other needs a declared adapter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -506,8 +489,8 @@ pub trait UnitKind: Sync {
     /// Its terminals, from files that are named relative to `folder`.
     ///
     /// # Errors
-    /// What is wrong with the files.
-    fn terminals(&self, params: &Params, folder: &Path) -> Result<Vec<Terminal>, String> {
+    /// All mistakes of the files.
+    fn terminals(&self, params: &Params, folder: &Path) -> Result<Vec<Terminal>, Vec<ParamError>> {
         let _ = (params, folder);
         Ok(Vec::new())
     }

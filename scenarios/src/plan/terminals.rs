@@ -91,7 +91,8 @@ fn sides(tree: &Tree, group: u32, selector: &Selector, eval: &Evaluator<'_>) -> 
         };
         let all = match all {
             Ok(all) => all,
-            Err(why) => {
+            Err(errors) => {
+                let why = errors.first().map_or("", |e| e.message.as_str());
                 let help = "connect the ports one by one, or export the FMU again";
                 refuse(format!("the terminals of `{name}` cannot be read: {why}"), help.into());
                 return None;

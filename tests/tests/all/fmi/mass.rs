@@ -105,7 +105,7 @@ fn calls_that_are_made_again_bring_back() {
     let with = Bench::new("mass-with").fmu("mass", &[]);
     let without = Bench::new("mass-replay").fmu("mass", &[WITHOUT]);
     let replay = format!("{BLACK}\nreplay = true");
-    for policy in ["iterate = 3", "iterate = 'auto', tolerance = 1e-6"] {
+    for policy in ["iterate = { tolerance = 1e-10 }", "iterate = { method = 'newton' }"] {
         let wanted = with.run(&repeated(BLACK, policy), 2 * S);
         let found = without.run(&repeated(&replay, policy), 2 * S);
         assert_eq!(found.value("mass", 0, 2 * S), wanted.value("mass", 0, 2 * S), "{policy}");

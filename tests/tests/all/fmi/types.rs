@@ -33,8 +33,8 @@ fn finished(bench: &Bench, text: &str) -> Result<Finished, String> {
     let file = bench.0.join("types.toml");
     let text = format!("stop = '1 s'\nsample = '250 ms'\n{text}");
     std::fs::write(&file, text).unwrap();
-    let plan = load(&file, &[], &Overrides::default()).map_err(|d| d.to_string())?;
-    let done = run(plan, Keep::default(), Executor::default(), &Pulse::default());
+    let plan = load(&file, &[], &Overrides::default()).map_err(|d| format!("{d:?}"))?;
+    let done = run(plan, Keep::ALL, Executor::default(), &Pulse::default());
     done.map(Option::unwrap).map_err(|e| e.to_string())
 }
 
@@ -216,6 +216,6 @@ fn an_fmu_alone_records_all_types() {
     for label in ["fmu.String_output", "fmu.Binary_output", "fmu.told_2", "fmu.UInt64_output"] {
         assert!(labels.contains(&label), "{labels:?}");
     }
-    let done = run(plan, Keep::default(), Executor::default(), &Pulse::default()).unwrap().unwrap();
+    let done = run(plan, Keep::ALL, Executor::default(), &Pulse::default()).unwrap().unwrap();
     assert!(done.samples.contains("Set me!,666f6f,first,second"), "{}", done.samples);
 }
