@@ -289,7 +289,12 @@ impl<M: Message> History<M> {
     pub(super) fn hold_again(&mut self, number: u32) -> u32 {
         let record = &mut self[number];
         let (of, until, sum) = (record.of, record.until, record.sum);
-        let (to, told) = (std::mem::replace(&mut record.to, NONE), record.told.take());
+        let (to, mut told) = (std::mem::replace(&mut record.to, NONE), record.told.take());
+        // What λ sent stays, and what the transition reported is undone with it.
+        if let Some(told) = &mut told {
+            told.facts.clear();
+            told.heard = false;
+        }
         let held = self.reserve(of);
         let record = &mut self[held];
         (record.until, record.sum, record.to, record.told) = (until, sum, to, told);

@@ -3,6 +3,7 @@
 //! zero-time loops.
 //! Random networks of plain models are in the workspace's property tests.
 mod errors;
+mod facts;
 mod migration;
 mod ranks;
 mod silent;

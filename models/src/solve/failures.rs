@@ -27,6 +27,19 @@ pub enum MethodError {
         /// The largest one.
         most: usize,
     },
+    /// So many values at the start, where others are needed.
+    #[error("{given} values of {what}, where the equations have {needed}")]
+    Lengths {
+        /// Of what.
+        what: &'static str,
+        /// How many were given.
+        given: usize,
+        /// How many there are.
+        needed: usize,
+    },
+    /// An exchange tolerance that is none.
+    #[error("an exchange tolerance of {0}: give a positive one, or infinity")]
+    ExchangeTolerance(f64),
     /// Long segments of equations without series.
     #[error("a segment order above 3 {}", SERIES)]
     LongSegments,

@@ -1,5 +1,6 @@
 //! How to run a unit.
 use super::{
+    equations::Dims,
     expander::{Expander, MAX_SEGMENT_ORDER},
     failures::MethodError,
     ode::{MAX_ORDER, Method, Options},
@@ -58,6 +59,20 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Checks that there are so many values at the start as the equations have.
+    ///
+    /// # Errors
+    /// With the first that are too few or too many.
+    pub(crate) fn fits(dims: &Dims, start: [&[f64]; 3]) -> Result<(), MethodError> {
+        let needed =
+            [("states", dims.states), ("inputs", dims.inputs), ("discrete", dims.discrete)];
+        let wrong =
+            needed.into_iter().zip(start).find(|((_, needed), given)| given.len() != *needed);
+        wrong.map_or(Ok(()), |((what, needed), given)| {
+            Err(MethodError::Lengths { what, given: given.len(), needed })
+        })
+    }
+
     /// Checks that method and segments fit the equations.
     ///
     /// # Errors
@@ -73,6 +88,9 @@ impl Settings {
         }
         if algebraic > 0 && !expander.any_order() {
             return Err(MethodError::AlgebraicSeries);
+        }
+        if self.exchange_tolerance.is_nan() || self.exchange_tolerance < 0.0 {
+            return Err(MethodError::ExchangeTolerance(self.exchange_tolerance));
         }
         match self.method {
             method if algebraic > 0 && !method.takes_algebraic() => Err(MethodError::Algebraic),

@@ -36,6 +36,8 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use superdense_kernel::{Bag, Effects, EventKind, Fact};
 
+/// The share of exchanged values beyond which what resets make of them is no rounding, nor an error of a solver.
+const CERTAIN: f64 = 1e-6;
 /// So many proposals in a row may be refused.
 const STUBBORN: u32 = 1000;
 
@@ -264,7 +266,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             let l = &self.scene.equations.links()[link];
             if l.believed || l.condition.truth(&z) {
                 let exchanged = told.filter(|_| l.resets_told).unwrap_or(exchanged);
-                self.jump(link, &exchanged, fx)?;
+                self.jump(link, (&exchanged, &z), fx)?;
             } else {
                 self.present();
                 if session.proposed {
@@ -318,21 +320,31 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         Err(UnitError::Refused { event, count, ticks: HURRIED }.into())
     }
 
-    /// Whether the condition of a link certainly does not hold after its resets.
-    fn is_over(&self, link: usize, exchanged: &[f64]) -> bool {
+    /// Whether the condition of a link, which held with these sides, certainly does not hold after its resets.
+    fn is_over(&self, link: usize, (exchanged, sides): (&[f64], &[f64])) -> bool {
         let l = &self.scene.equations.links()[link];
         let Some(after) = &l.after else { return false };
-        let count = l.condition.atoms().len();
-        let (mut z, mut rounding) = (vec![0.0; count], vec![0.0; count]);
-        let errors: Vec<f64> = exchanged.iter().map(|x| SUMMED * x.abs()).collect();
+        let (mut z, mut bounds) = (vec![0.0; sides.len()], vec![0.0; sides.len()]);
+        let errors: Vec<f64> = exchanged.iter().map(|x| CERTAIN * x.abs()).collect();
         after.eval(exchanged, &mut Registers::default(), &mut z);
-        roundings(after, exchanged, &errors, &mut rounding);
-        let near = z.iter_mut().zip(&rounding).filter(|(z, rounding)| z.abs() <= **rounding);
-        near.for_each(|(z, _)| *z = f64::NAN);
+        roundings(after, exchanged, &errors, &mut bounds);
+        let atoms = l.condition.atoms().iter().zip(sides).zip(&bounds);
+        for (z, ((atom, side), bound)) in z.iter_mut().zip(atoms) {
+            *z = match *z {
+                same if same == atom.z.eval(exchanged) => *side,
+                near if near.abs() <= *bound => f64::NAN,
+                other => other,
+            };
+        }
         l.condition.decided(&z) == Some(false)
     }
 
-    fn jump(&mut self, link: usize, exchanged: &[f64], fx: &mut Effects<Value>) -> Done {
+    fn jump(
+        &mut self,
+        link: usize,
+        (exchanged, sides): (&[f64], &[f64]),
+        fx: &mut Effects<Value>,
+    ) -> Done {
         self.present();
         self.note_outputs();
         self.note_before();
@@ -352,7 +364,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         self.note_held();
         // A unit without relations notes nothing before a jump.
         let before = self.scratch.prior.get(self.scene.dims.first_side()..).unwrap_or_default();
-        let over = self.is_over(link, exchanged);
+        let over = self.is_over(link, (exchanged, sides));
         self.scratch.jumped = Some((link, before.to_vec(), over));
         self.settle(NOW)?;
         let number = self.first_link() + link;

@@ -219,6 +219,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         mut settings: Settings,
     ) -> Result<Self, Box<UnitError>> {
         let dims = equations.dims();
+        Settings::fits(&dims, [initial, inputs, discrete]).map_err(UnitError::from)?;
         let mut connected = std::mem::take(&mut settings.connected);
         connected.resize(dims.outputs, true);
         let held = |&x: &f64| Held { segment: Segment::step(x, x), at: settings.start };
