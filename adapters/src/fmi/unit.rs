@@ -382,13 +382,13 @@ impl FmuUnit {
     }
 
     /// Whether an input came, and whether one jumped.
-    fn receive(&mut self, bag: &Bag<'_, Value>) -> Option<bool> {
+    fn receive(&mut self, bag: &Bag<'_, Value>) -> Result<Option<bool>, CallError> {
         let now = self.data.timer.now();
         let jump = receive(bag, &mut self.data.inputs, &self.data.start, now);
-        let said = self.settings.words.receive(bag, &mut self.data.said);
+        let said = self.settings.words.receive(bag, &mut self.data.said)?;
         let jump = if said { Some(true) } else { jump };
         self.data.counts.exchanges += u64::from(jump.is_some());
-        jump
+        Ok(jump)
     }
 
     fn transition(
@@ -430,7 +430,8 @@ impl FmuUnit {
                 if self.data.waiting.is_none() {
                     self.data.earlier.clone_from(&self.data.inputs);
                 }
-                let jump = bag.and_then(|b| self.receive(b)).unwrap_or(false);
+                let heard = bag.map(|b| self.receive(b)).transpose()?.flatten();
+                let jump = heard.unwrap_or(false);
                 self.data.waiting = Some(self.data.waiting.unwrap_or(false) | jump);
                 self.data.timer.set(due);
                 return Ok(());
@@ -448,7 +449,7 @@ impl FmuUnit {
             (Plan::Send, true) => self.note_sent(),
             (Plan::Present | Plan::Send | Plan::Listen, _) => {}
         }
-        let fresh = bag.and_then(|b| self.receive(b));
+        let fresh = bag.map(|b| self.receive(b)).transpose()?.flatten();
         let mut waiting = self.data.waiting.take();
         if self.data.flip <= self.data.timer.now() {
             (waiting, self.data.flip) = (Some(true), NEVER);

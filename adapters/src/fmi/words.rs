@@ -98,21 +98,22 @@ impl Words {
     }
 
     /// Keeps the texts of a bag; whether there was one.
-    pub(super) fn receive(&self, bag: &Bag<'_, Value>, said: &mut Said) -> bool {
+    ///
+    /// # Errors
+    /// When something else came, from a unit that sends values of any type.
+    pub(super) fn receive(&self, bag: &Bag<'_, Value>, said: &mut Said) -> Called<bool> {
         let mut any = false;
         for (port, value) in bag.iter().filter(|_| !self.inputs.is_empty()) {
-            let (Some(place), Value::Text(text)) = (port.checked_sub(self.input), value) else {
-                continue;
-            };
-            let place = usize::from(place);
+            let Some(place) = port.checked_sub(self.input).map(usize::from) else { continue };
             let holds = |w: &Word| (w.first..w.first + w.elements).contains(&place);
             let Some(word) = self.inputs.iter().position(holds) else { continue };
+            let Value::Text(text) = value else { return Err(no_text(&self.inputs[word], value)) };
             said.fresh |= said.heard[place] != *text;
             said.heard[place] = Arc::clone(text);
             said.driven[word] = true;
             any = true;
         }
-        any
+        Ok(any)
     }
 
     /// Sets inputs that hear something.
@@ -193,6 +194,12 @@ impl Said {
             && self.driven.len() == other.driven.len()
             && self.told.len() == other.told.len()
     }
+}
+
+fn no_text(word: &Word, value: &Value) -> CallError {
+    let call =
+        format!("input {} got `{value}`, which is no text: connect an output of texts", word.name);
+    CallError { call, status: Status::Unasked, log: Vec::new() }
 }
 
 fn no_bytes(word: &Word, why: &str) -> CallError {

@@ -134,7 +134,7 @@ impl Recorder<'_> {
             source: Source::Port { unit: unit.path.clone(), port },
             kind: spec.kind,
             ty: spec.ty,
-            continuous: unit.kind.is_continuous(),
+            continuous: unit.kind.is_continuous() && spec.ty != ValueType::Text,
             unit: spec.unit.clone(),
             sampled: spec.sampled,
             band: unit.params.real("exchange_tolerance"),

@@ -253,7 +253,7 @@ impl ExchangeUnit {
         if self.data.wanted.is_some() || bag.is_some() {
             self.note_left(now != before)?;
         }
-        let fresh = bag.and_then(|b| self.receive(b));
+        let fresh = bag.map(|b| self.receive(b)).transpose()?.flatten();
         let wanted = self.data.wanted.take();
         if fresh.is_some() && self.begins_again()? {
             // The start has taken its place.
@@ -304,13 +304,13 @@ impl ExchangeUnit {
         Ok(())
     }
 
-    fn receive(&mut self, bag: &Bag<'_, Value>) -> Option<bool> {
+    fn receive(&mut self, bag: &Bag<'_, Value>) -> Result<Option<bool>, CallError> {
         let now = self.data.timer.now();
         let jump = receive(bag, &mut self.data.inputs, &self.data.start, now);
-        let said = self.settings.words.receive(bag, &mut self.data.said);
+        let said = self.settings.words.receive(bag, &mut self.data.said)?;
         let jump = if said { Some(true) } else { jump };
         self.data.counts.exchanges += u64::from(jump.is_some());
-        jump
+        Ok(jump)
     }
 
     /// Receivers now hold the segments that were sent.

@@ -12,7 +12,7 @@ const SERIALISABLE: (&str, &str) = (
 const WORKER: &str = "SUPERDENSE_TEST_WORKER";
 
 /// Workers are this program, with the next test.
-fn bench(name: &str) -> Bench {
+pub(super) fn bench(name: &str) -> Bench {
     let own = std::env::current_exe().unwrap().display().to_string();
     let bench = Bench::new(name).fmu("faulty", &[SERIALISABLE]);
     let deaths = format!("SUPERDENSE_TEST_DEATHS={}", bench.0.join("deaths").display());
