@@ -177,7 +177,7 @@ pub(super) struct Contents {
     folder: TempDir,
     /// Machines that the archive has binaries for.
     platforms: Vec<String>,
-    /// What trials of its interfaces have found.
+    /// Results of the trials of its interfaces.
     found: Mutex<BTreeMap<InterfaceKind, Option<String>>>,
 }
 
@@ -231,7 +231,7 @@ impl Unpacked {
         Shelf::lock().folder((key, version), unpack).map(Self)
     }
 
-    /// What a trial of an interface finds, which is made once.
+    /// The result of a trial of an interface, which is made once.
     pub(super) fn once(
         &self,
         kind: InterfaceKind,

@@ -37,7 +37,8 @@ impl Whole {
         if self.ports[port] { self.round(segment, e) } else { segment.value(e) }
     }
 
-    /// What reals lack of the integers of 64 bits that inputs hear; `start` has the values of inputs that hear nothing.
+    /// Remainders of the integers of 64 bits that inputs hear, for which reals have too few digits; `start` has the
+    /// values of inputs that hear nothing.
     pub(super) fn rests<'a>(
         &'a self,
         start: &'a [f64],

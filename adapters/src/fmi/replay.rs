@@ -53,7 +53,7 @@ impl Replaying {
                     return Err(format!("the calls that were made again gave {name} (`replay`)"));
                 }
             }
-            // What it said then has been told.
+            // Its messages of then have been told.
             let _ = carrier.heard();
             Ok(carrier)
         });

@@ -365,7 +365,7 @@ impl FmuUnit {
         });
     }
 
-    /// What the real lacks of an output of 64 bits, and of its left limit.
+    /// The remainders of an output of 64 bits and of its left limit, for which reals have too few digits.
     pub(super) fn rests(&self, port: usize) -> Option<(f64, f64)> {
         let k = self.settings.wide.iter().position(|&p| p == port)?;
         let place = self.settings.continuous.len() + k;

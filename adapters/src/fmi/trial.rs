@@ -20,11 +20,11 @@ pub(super) struct Trial<'a> {
     pub step: f64,
 }
 
-/// What an instance shows after a step: bits, so that no numbers are equal to themselves, too.
+/// Values of an instance after a step as bits: NaN is equal to itself then.
 type Shown = Result<Vec<u64>, CallError>;
 
 impl Trial<'_> {
-    /// What is wrong with the state access, if something is; one unit of an archive finds out for all.
+    /// The fault of the state access, if it has one; one unit of an archive finds out for all.
     pub(super) fn verdict(
         &self,
         files: &Unpacked,
@@ -39,7 +39,7 @@ impl Trial<'_> {
     }
 
     fn run(&self, instance: &Instance) -> Option<String> {
-        // What fails before a state is saved fails in the unit's own instance, too, which tells it.
+        // A fault before a state is saved is one of the unit's own instance, too, which tells it.
         self.begin(instance).ok()?;
         let name = |call: &str| instance.name(call);
         let saved = match instance.save() {

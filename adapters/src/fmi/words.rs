@@ -38,12 +38,12 @@ pub(super) struct Words {
 /// The texts of a run.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Said {
-    /// What inputs hear, element by element, and which variables have heard something.
+    /// Texts that inputs hear, element by element, and which variables have heard something.
     heard: Vec<Arc<str>>,
     driven: Vec<bool>,
     /// Something else than before was heard since inputs were set last.
     pub fresh: bool,
-    /// What receivers know of outputs.
+    /// Texts of outputs that receivers know.
     told: Vec<Option<Arc<str>>>,
     outbox: Vec<(u16, Arc<str>)>,
 }
@@ -66,7 +66,7 @@ fn words(layout: &Layout, list: &[(usize, usize)]) -> Vec<Word> {
 }
 
 impl Words {
-    /// Those of an FMU; `given` are start values of the scenario by places of variables.
+    /// The texts and bytes of an FMU; `given` are start values of the scenario by places of variables.
     pub(super) fn new<'a>(layout: &Layout, given: impl Fn(usize) -> Option<&'a Start>) -> Self {
         let (inputs, outputs) =
             (words(layout, &layout.word_inputs), words(layout, &layout.word_outputs));
@@ -170,7 +170,7 @@ impl Said {
         !self.outbox.is_empty()
     }
 
-    /// What was lined up is void.
+    /// Texts that were lined up are void.
     pub(super) fn forget(&mut self) {
         self.outbox.clear();
     }

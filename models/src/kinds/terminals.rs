@@ -5,7 +5,7 @@
 pub struct Terminal {
     /// Name.
     pub name: String,
-    /// What it is, if told; terminals of two kinds do not fit.
+    /// Its kind, if told; terminals of two kinds do not fit.
     pub kind: Option<String>,
     /// Members meet by their order, and not by their names.
     pub ordered: bool,

@@ -142,7 +142,7 @@ impl Segment {
         Self { coefficients: Coefficients::Whole { value, rest }, flag, left }
     }
 
-    /// What [`value`](Self::value) lacks of a whole number that a real has too few digits for: zero for all others.
+    /// The whole number minus [`value`](Self::value), where a real has too few digits for it; zero for all others.
     #[inline]
     pub fn rest(&self) -> f64 {
         match &self.coefficients {

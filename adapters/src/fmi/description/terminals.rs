@@ -63,7 +63,7 @@ fn terminal(node: Node<'_, '_>, outer: &str, out: &mut Vec<Terminal>) -> Result<
             "Terminal" => {
                 terminal(inner, &format!("{name}."), out)?;
                 let own = inner.attribute("name").unwrap_or_default();
-                // Those in it stand before it.
+                // Terminals in it stand before it.
                 let of = out.last().map(|t| t.members.clone()).unwrap_or_default();
                 let named = |m: Member| Member { name: format!("{own}.{}", m.name), ..m };
                 members.extend(of.into_iter().map(named));

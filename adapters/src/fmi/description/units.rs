@@ -21,7 +21,7 @@ pub struct Base {
 pub struct Scale {
     /// Factor.
     pub factor: f64,
-    /// What is added.
+    /// The number that is added.
     pub offset: f64,
 }
 

@@ -192,7 +192,7 @@ impl ExchangeUnit {
         }
     }
 
-    /// What the real lacks of an output of 64 bits.
+    /// The remainder of an output of 64 bits, for which its real has too few digits.
     pub(super) fn rest(&self, port: usize) -> Option<f64> {
         let k = self.settings.wide.iter().position(|&p| p == port)?;
         self.data.y.get(self.settings.continuous.len() + k).copied()

@@ -1,4 +1,4 @@
-//! What an FMU may lack, and archives that are no FMUs: each is named.
+//! Parts that an FMU may lack, and archives that are no FMUs: each is named.
 use super::{Bench, fmu};
 use std::process::Command;
 use superdense_adapters::fmi::{archive::Unpacked, description::Version};

@@ -68,7 +68,7 @@ fn members_meet_by_name_order_and_direction() {
         assert_eq!(ends(&bench, "'a:t -> b:t'"), wanted, "{keys}");
         assert_eq!(ends(&bench, "'b:t -> a:t'"), wanted, "{keys}");
     }
-    // What flows into both is one number with two signs.
+    // A flow into both is one number with two signs.
     with(&bench, "first", PLUG, &[("p", "y", "signal"), ("q", "u", "inflow")]);
     with(&bench, "second", PLUG, &[("p", "u", "signal"), ("q", "y", "inflow")]);
     let wanted = ends(&bench, "'a.y -> b.u', 'b.y -> a.u via gain(-1)'");
