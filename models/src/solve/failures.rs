@@ -31,7 +31,7 @@ pub enum MethodError {
     #[error("{given} values of {what}, where the equations have {needed}")]
     Lengths {
         /// Of what.
-        what: &'static str,
+        what: String,
         /// How many were given.
         given: usize,
         /// How many there are.

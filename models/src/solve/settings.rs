@@ -69,7 +69,7 @@ impl Settings {
         let wrong =
             needed.into_iter().zip(start).find(|((_, needed), given)| given.len() != *needed);
         wrong.map_or(Ok(()), |((what, needed), given)| {
-            Err(MethodError::Lengths { what, given: given.len(), needed })
+            Err(MethodError::Lengths { what: what.to_owned(), given: given.len(), needed })
         })
     }
 

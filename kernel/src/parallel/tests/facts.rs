@@ -44,8 +44,7 @@ impl Observer<i64> for Facts {
 fn told(settings: Option<&Settings>) -> Vec<String> {
     let mut top = Coupled::new();
     let node = |i: i64| Speaks(Node::new(3 + i % 3, Habit::Add));
-    let children: Vec<_> =
-        (0..5).map(|i| top.add(("node", i as usize), node(i)).any()).collect();
+    let children: Vec<_> = (0..5).map(|i| top.add(("node", i as usize), node(i)).any()).collect();
     ring(&mut top, &children);
     let mut sim = Simulation::new(top, Default::default()).expect("a legal model");
     let facts = Arc::new(Mutex::new(Facts::default()));
