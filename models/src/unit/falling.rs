@@ -58,10 +58,15 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
 
     /// The relation that event, or link, `number` has put back onto its threshold, where its condition holds on by that.
     pub(super) fn put_back_by(&mut self, number: usize) -> Option<String> {
-        let first = self.scene.dims.first_side();
+        let dims = self.scene.dims;
+        let inputs = dims.first_input()..dims.first_discrete();
+        // Of a link each member looks at what is its own.
+        let own = |k: usize| {
+            number < self.first_link() || !self.readers.read(k, |place| inputs.contains(&place))
+        };
         let back = |&&k: &&usize| {
-            let stays = self.scratch.held[first + k] == self.side(k);
-            stays && self.is_put_back(k, |place| self.sets(number, |set| set == place))
+            let stays = self.scratch.held[dims.first_side() + k] == self.side(k);
+            stays && own(k) && self.is_put_back(k, |place| self.sets(number, |set| set == place))
         };
         let back: Vec<usize> = self.readers.of[number].iter().filter(back).copied().collect();
         let needed = |&k: &usize| self.holds(number) && self.is_needed(k, number);
