@@ -290,7 +290,7 @@ impl<M: Message> History<M> {
         let record = &mut self[number];
         let (of, until, sum) = (record.of, record.until, record.sum);
         let (to, mut told) = (std::mem::replace(&mut record.to, NONE), record.told.take());
-        // What λ sent stays, and what the transition reported is undone with it.
+        // Messages of λ stay; the reports of the transition are undone with it.
         if let Some(told) = &mut told {
             told.facts.clear();
             told.heard = false;

@@ -51,7 +51,7 @@ impl Playlist {
         Self { timer: Timer::due(0, resolution), pieces: pieces.into(), next: 0, begins: 0 }
     }
 
-    /// Those of a table whose first row is at this tick: a run that does not come to it is told of.
+    /// The pieces are those of a table whose first row is at this tick: a run that does not come to it is told of.
     pub(super) fn beginning(self, begins: i64) -> Self {
         Self { begins, ..self }
     }

@@ -81,7 +81,7 @@ pub(super) struct State {
     pub due: Vec<u16>,
     /// At the start: relations on the end of their side, and the side that they come from.
     pub starting: Vec<(u16, f64)>,
-    /// What to tell of a state that the planned event puts to rest elsewhere.
+    /// A note on a state that the planned event puts to rest elsewhere.
     pub far: Option<String>,
     /// Relations of modes that their own flips ended.
     pub left: Vec<Left>,

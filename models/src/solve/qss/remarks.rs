@@ -1,4 +1,4 @@
-//! What is said of states under quantised methods.
+//! Messages about states under quantised methods.
 use super::{core::Quantised, engine::NotFinite, method::Method};
 use crate::solve::{
     core::{Core, Scene},
