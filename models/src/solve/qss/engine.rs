@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{maths::poly, solve::series::Series};
 use serde::{Deserialize, Serialize};
-use std::marker::PhantomData;
+use std::{iter::repeat, marker::PhantomData};
 
 /// Why an engine cannot go on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, thiserror::Error)]
@@ -72,8 +72,6 @@ pub struct State<const P: usize> {
     pub evaluations: u64,
     /// How often a state became [lost](Variable::is_lost) in its quantum.
     pub lost: u64,
-    /// How large each state was where a step began.
-    pub reached: Vec<f64>,
     /// Where time last went on, and the steps since then.
     mark: f64,
     idle: u32,
@@ -224,7 +222,6 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
             steps: 0,
             evaluations: 0,
             lost: 0,
-            reached: vec![0.0; states],
             mark: f64::NEG_INFINITY,
             idle: 0,
         };
@@ -272,7 +269,10 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         self.state.discrete = discrete.to_vec();
         self.state.variables = {
             let least = self.nominal.iter().map(|nominal| self.quanta.minimum * nominal);
-            x.iter().zip(least).map(|(&x, least)| Variable::new(x, t, least)).collect()
+            let before = self.state.variables.iter().map(|v| v.largest).chain(repeat(0.0));
+            let all = x.iter().zip(least).zip(before);
+            all.map(|((&x, least), largest)| Variable { largest, ..Variable::new(x, t, least) })
+                .collect()
         };
         (self.state.now, self.state.mark) = (t, f64::NEG_INFINITY);
         self.restart(t)
@@ -285,8 +285,8 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
     pub fn restart(&mut self, t: f64) -> Result<(), NotFinite> {
         self.state.now = t;
         let states = self.state.variables.len();
-        for (v, reached) in self.state.variables.iter_mut().zip(&mut self.state.reached) {
-            *reached = reached.max(v.x.abs());
+        for v in &mut self.state.variables {
+            v.grow();
             v.quantum = self.quanta.of(v.x, v.least);
             v.q = [0.0; P];
             v.q[0] = v.x;
@@ -417,7 +417,7 @@ impl<Y: System, M: Method<P>, const P: usize> Engine<Y, M, P> {
         v.move_state(t);
         v.move_quantised(t);
         self.state.lost += u64::from(v.is_lost());
-        self.state.reached[i] = self.state.reached[i].max(v.x.abs());
+        v.grow();
         v.quantum = self.quanta.of(v.x, v.least);
         let before = v.q;
         if M::IMPLICIT {

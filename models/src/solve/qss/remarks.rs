@@ -28,7 +28,8 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         let engine = &self.state.engine;
         let mut x = vec![0.0; scene.dims.states];
         Core::<E>::states(self, Core::<E>::time(self), &mut x);
-        let sizes: Vec<f64> = x.iter().zip(&engine.reached).map(|(x, r)| x.abs().max(*r)).collect();
+        let sizes: Vec<f64> =
+            x.iter().zip(&engine.variables).map(|(x, v)| x.abs().max(v.largest)).collect();
         let largest = sizes.iter().copied().fold(0.0, f64::max);
         let is_small = |(i, size): &(usize, &f64)| {
             **size < SMALL * engine.variables[*i].least && **size > ROUNDING * largest

@@ -32,6 +32,8 @@ pub struct Variable<const P: usize> {
     /// How many steps in a row, of those where the state is no larger than its quantum, began on the other side of the
     /// quantised state than the one before; negative below it.
     pub swings: f64,
+    /// How large the state was where a step began.
+    pub largest: f64,
 }
 
 impl<const P: usize> Variable<P> {
@@ -39,8 +41,18 @@ impl<const P: usize> Variable<P> {
     pub fn new(x: f64, at: f64, least: f64) -> Self {
         let mut q = [0.0; P];
         q[0] = x;
-        let [quantum, slope, usual, swings] = [0.0; 4];
-        Self { quantised_at: at, q, at, x, d: [0.0; P], quantum, least, slope, usual, swings }
+        let [quantum, slope, usual, swings, largest] = [0.0; 5];
+        let d = [0.0; P];
+        Self { quantised_at: at, q, at, x, d, quantum, least, slope, usual, swings, largest }
+    }
+
+    /// Notes how large the state is.
+    #[inline]
+    pub fn grow(&mut self) {
+        let size = self.x.abs();
+        if size > self.largest {
+            self.largest = size;
+        }
     }
 
     /// The state at `t`.
@@ -145,19 +157,19 @@ fn shift<const P: usize>(c: &mut [f64; P], e: f64) {
 /// Arrays of const length have no serde implementation of their own.
 impl<const P: usize> Serialize for Variable<P> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { quantised_at, at, x, quantum, least, slope, usual, swings, .. } = *self;
-        let scalars = [quantised_at, at, x, quantum, least, slope, usual, swings];
+        let Self { quantised_at, at, x, quantum, least, slope, usual, swings, largest, .. } = *self;
+        let scalars = [quantised_at, at, x, quantum, least, slope, usual, swings, largest];
         (scalars, &self.q[..], &self.d[..]).serialize(serializer)
     }
 }
 
 impl<'de, const P: usize> Deserialize<'de> for Variable<P> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (scalars, q, d) = <([f64; 8], Vec<f64>, Vec<f64>)>::deserialize(deserializer)?;
+        let (scalars, q, d) = <([f64; 9], Vec<f64>, Vec<f64>)>::deserialize(deserializer)?;
         let array = |v: Vec<f64>| v.try_into().map_err(|_| D::Error::custom("wrong order"));
-        let [quantised_at, at, x, quantum, least, slope, usual, swings] = scalars;
+        let [quantised_at, at, x, quantum, least, slope, usual, swings, largest] = scalars;
         let (q, d) = (array(q)?, array(d)?);
-        Ok(Self { quantised_at, q, at, x, d, quantum, least, slope, usual, swings })
+        Ok(Self { quantised_at, q, at, x, d, quantum, least, slope, usual, swings, largest })
     }
 }
 
