@@ -227,7 +227,8 @@ def test_texts_in_lists_are_quoted() -> None:
 
 def test_ticks_are_whole_numbers() -> None:
     clock = {"kind": "clock", "period": "10000.000000000001 s"}
-    run = sd.Scenario({"stop": "15000 s", "resolution": "ps", "unit": {"c": clock}}).run()
+    text = {"stop": "15000 s", "resolution": "ps", "record": ["c.y"], "unit": {"c": clock}}
+    run = sd.Scenario(text).run()
     assert run.trajectory["tick"].dtype == np.int64 and run.trajectory["micro"].dtype == np.int64
     assert 10000000000000001 in run.trajectory["tick"]
 
