@@ -221,14 +221,14 @@ def test_texts_in_lists_are_quoted() -> None:
         "record": ["a.y"],
         "unit": {name: {"kind": "constant", "value": 1.0} for name in ("a", "b")},
     }
-    run = sd.Scenario(text).run(set={"record": ["b.y"]})
+    run = sd.Scenario(text).run(set={"record": ["b.y"]}, trajectory=True)
     assert set(run.trajectory["signal"]) == {"b.y"}
 
 
 def test_ticks_are_whole_numbers() -> None:
     clock = {"kind": "clock", "period": "10000.000000000001 s"}
     text = {"stop": "15000 s", "resolution": "ps", "record": ["c.y"], "unit": {"c": clock}}
-    run = sd.Scenario(text).run()
+    run = sd.Scenario(text).run(trajectory=True)
     assert run.trajectory["tick"].dtype == np.int64 and run.trajectory["micro"].dtype == np.int64
     assert 10000000000000001 in run.trajectory["tick"]
 
