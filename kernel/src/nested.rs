@@ -18,7 +18,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// A simulation inside another: its root's ports are the model's ports, its cycles happen in the
 /// cycles of the outer run, micro-step by micro-step.
 ///
-/// Its clock is the outer one: both count the same ticks, and a run of another resolution is refused. The inner run keeps its own trace hash.
+/// Its clock is the outer one: both count the same ticks, and a run of another resolution is refused. The inner run keeps
+/// its own trace hash.
 ///
 /// ```
 /// use superdense_kernel::{Coupled, Simulation, nested::Nested};

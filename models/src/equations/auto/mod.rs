@@ -83,8 +83,9 @@ struct Tally {
     calls: i32,
     /// A relation chatters under it.
     chatters: bool,
-    /// Some state was not small beside its least quantum; else whether all are, as they begin to move.
+    /// Some state was not small beside its least quantum.
     large: bool,
+    /// In the present race: all are, and have just begun to move.
     small: bool,
     now: f64,
 }
@@ -315,7 +316,7 @@ impl Automatic {
         if self.tally.records[runs].is_barred() || small && !self.is_small(scene) {
             return false;
         }
-        self.tally.small = small;
+        self.tally.small = small && self.tally.fresh;
         // Small states are beyond any error control, but not beyond a formula.
         let exact = small && self.candidates.contains(&Candidate::Closed);
         let other = if exact { Candidate::Closed } else { Candidate::Rodas };
@@ -442,12 +443,13 @@ impl<E: Equations> Core<E> for Automatic {
         if looks || self.tally.fresh && !self.tally.large {
             let now = scene.absolute(Core::<E>::time(self));
             let is_lost = self.is_lost(scene);
-            if self.tally.paid >= self.tally.stiff && self.runner.core.is_stiff(scene) {
+            if looks && self.tally.paid >= self.tally.stiff && self.runner.core.is_stiff(scene) {
                 self.tally.call_stiff(&self.prices);
             }
             if looks && self.is_due(now) || is_lost {
                 let mine = if is_lost { f64::INFINITY } else { self.tally.recent };
                 self.race(scene, flips, stop, mine);
+                self.tally.small = false;
             }
         }
         self.tally.fresh = false;
