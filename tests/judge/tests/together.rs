@@ -295,16 +295,29 @@ fn a_member_of_a_link_may_see_what_another_only_comes_near() {
     }
 }
 
-#[test]
-fn a_link_that_begins_anew_before_members_hear_its_jump_is_left_open() {
-    // The exchange puts the second one below the first, and an event above it again, in the cycle in which both hear.
+/// Two states that a link exchanges, at 1 ns; an event puts the second one above the first again before members hear.
+fn exchanged_and_put_back() -> Model {
     let first = unit(&[1.0], &[n(-0.5)]);
-    let state = |u: usize| Expr::Read(Variable::State(u, 0));
     let up = when("up", not(gt(state(1), n(1.0))), &[(Variable::State(1, 0), n(2.0))]);
     let mut m = model(9, 3, vec![first, with(unit(&[1.0], &[n(3.0)]), vec![up])]);
+    m.stop = at(1, 4);
     let exchange = [(0, 1), (1, 0)].map(|(to, from)| (Variable::State(to, 0), state(from)));
     let (when, reset) = (ge(state(1), state(0)), exchange.to_vec());
     m.links = vec![Link { units: vec![0, 1], when, priority: 0, reset }];
+    m
+}
+
+#[test]
+fn a_link_that_its_own_resets_end_takes_place_anew() {
+    happens(&exchanged_and_put_back(), &[("link0", 1, 1), ("up", 1, 2), ("link0", 1, 4)]);
+}
+
+#[test]
+fn a_link_whose_members_cannot_tell_that_it_is_over_is_left_open() {
+    // A residual is solved after the jump only.
+    let mut m = exchanged_and_put_back();
+    m.units[0].algebraic = vec![1.0];
+    m.units[0].residuals = vec![sub(Expr::Read(Variable::Algebraic(0, 0)), state(0))];
     match judge(&m, &Limits::default(), &[]) {
         Verdict::Undecided(u) => assert!(u.detail.contains("begins anew"), "{u:?}"),
         other => panic!("{other:#?}"),
@@ -312,12 +325,24 @@ fn a_link_that_begins_anew_before_members_hear_its_jump_is_left_open() {
 }
 
 #[test]
+fn a_link_that_moves_states_and_holds_on_is_left_open() {
+    let mut m = model(9, 1, vec![unit(&[0.0], &[n(1.0)]), unit(&[0.0], &[n(0.0)])]);
+    let reset = vec![(sx(0), n(2.0))];
+    m.links = vec![Link { units: vec![0, 1], when: ge(t(), n(0.5)), priority: 0, reset }];
+    match judge(&m, &Limits::default(), &[]) {
+        Verdict::Undecided(u) => assert!(u.detail.contains("does not end"), "{u:?}"),
+        other => panic!("{other:#?}"),
+    }
+}
+
+#[test]
 fn a_member_that_jumps_again_has_sent_its_first_jump() {
-    // Both links hold at the start, and each sets the first unit: to 2, which is heard as the other one takes place.
-    let mut first = unit(&[0.0], &[n(1.0)]);
-    first.outputs = vec![sub(x(0), n(1.0))];
+    // Both links hold from 1/2 s, and each sets a value of the first unit: to 2, which is heard as the other one takes
+    // place.
+    let mut first = discrete(unit(&[0.0], &[n(1.0)]), &[0.0]);
+    first.outputs = vec![sub(d(0), n(1.0))];
     let hears = Unit {
-        inputs: vec![0.0],
+        inputs: vec![-1.0],
         events: vec![crossing("above", input(2), Direction::Rising)],
         ..Unit::default()
     };
@@ -327,7 +352,7 @@ fn a_member_that_jumps_again_has_sent_its_first_jump() {
         units: vec![0, 1],
         when: ge(t(), n(0.5)),
         priority: 0,
-        reset: vec![(sx(0), n(to))],
+        reset: vec![(Variable::Discrete(0, 0), n(to))],
     };
     m.links = vec![link(2.0), link(3.0)];
     happens(&m, &[("link0", S / 2, 1), ("link1", S / 2, 2), ("above", S / 2, 3)]);
