@@ -462,9 +462,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     pub(super) fn is_put_back(&self, k: usize, by: impl Fn(usize) -> bool) -> bool {
         let (dims, Scratch { vars, prior, .. }) = (&self.scene.dims, &self.scratch);
         // Algebraic variables are solved for anew without a reset.
-        let states = Dims::STATES..Dims::STATES + dims.differential();
+        let algebraic = dims.algebraic_places();
         let is_reset =
-            |place: usize| states.contains(&place) && vars[place] != prior[place] && by(place);
+            |place: usize| by(place) && vars[place] != prior[place] && !algebraic.contains(&place);
         let near = match self.readers.relations[k].kind {
             Kind::Sign => self.side(k) != 0.0 && self.certain(k) == 0.0,
             Kind::Floor => self.beyond_whole(k).is_some(),

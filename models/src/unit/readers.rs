@@ -30,8 +30,8 @@ pub(super) struct Left {
 #[derive(Debug, Default)]
 pub(super) struct Readers {
     pub relations: Vec<Relation>,
-    /// Per relation: the variables that its indicator reads, in place of algebraic ones those that
-    /// residuals read, which give them their values; none if that is not known.
+    /// Per relation: the variables that its indicator reads, in place of algebraic ones those that the
+    /// residuals read which give them their values; none if that is not known.
     pub reads: Vec<Option<Vec<VarId>>>,
     /// Per relation: the events, then links, whose conditions read its side.
     pub events: Vec<Vec<u16>>,
@@ -57,14 +57,12 @@ impl Readers {
     pub(super) fn new<E: Equations>(equations: &E, programs: Option<&Programs>) -> Self {
         let (dims, relations) = (equations.dims(), equations.relations());
         let parts = programs.map(|programs| programs.indicators.parts());
-        let residuals = programs.map(|programs| residuals(&dims, &programs.derivatives));
+        let systems = programs.map(|programs| systems(&dims, &programs.derivatives));
         let reads = |k: usize| {
-            let (part, residuals) = (&parts.as_ref()?[k], residuals.as_ref()?);
-            let algebraic = |id: &VarId| dims.algebraic_places().contains(&(id.0 as usize));
-            let (solved, own): (Vec<_>, Vec<_>) =
-                part.inputs().iter().copied().partition(algebraic);
-            let behind = residuals.iter().copied().filter(|_| !solved.is_empty());
-            Some(own.into_iter().chain(behind).collect())
+            let (part, systems) = (&parts.as_ref()?[k], systems.as_ref()?);
+            let (solved, own) = apart(&dims, part);
+            let behind = systems.iter().filter(|(by, _)| by.iter().any(|id| solved.contains(id)));
+            Some(own.into_iter().chain(behind.flat_map(|(_, read)| read).copied()).collect())
         };
         let mut events = vec![Vec::new(); relations.len()];
         let own = equations.events().iter().map(|e| match &e.trigger {
@@ -165,11 +163,23 @@ fn solved(dims: &Dims, parts: Option<&[Program]>, count: usize) -> Vec<bool> {
     solved
 }
 
-/// The variables that residuals read beside algebraic ones.
-fn residuals(dims: &Dims, derivatives: &Program) -> Vec<VarId> {
-    let parts = derivatives.parts();
-    let mut all: Vec<VarId> =
-        parts[dims.differential()..].iter().flat_map(|part| part.inputs()).copied().collect();
-    all.retain(|id| !dims.algebraic_places().contains(&(id.0 as usize)));
-    all
+/// The algebraic variables that a program reads, and the others.
+fn apart(dims: &Dims, program: &Program) -> (Vec<VarId>, Vec<VarId>) {
+    let algebraic = |id: &VarId| dims.algebraic_places().contains(&(id.0 as usize));
+    program.inputs().iter().copied().partition(algebraic)
+}
+
+/// Algebraic variables that residuals connect, and what these residuals read beside them: one system of equations each.
+fn systems(dims: &Dims, derivatives: &Program) -> Vec<(Vec<VarId>, Vec<VarId>)> {
+    let mut systems: Vec<(Vec<VarId>, Vec<VarId>)> = Vec::new();
+    for residual in &derivatives.parts()[dims.differential()..] {
+        let (mut solved, mut read) = apart(dims, residual);
+        let own = solved.clone();
+        for (of, by) in systems.extract_if(.., |(of, _)| own.iter().any(|id| of.contains(id))) {
+            solved.extend(of);
+            read.extend(by);
+        }
+        systems.push((solved, read));
+    }
+    systems
 }

@@ -115,10 +115,7 @@ impl<const M: usize> Sim<'_, M> {
     fn put_on_roots(&mut self, flips: &[Flip], due: &[usize]) -> Result<(), Stop> {
         for (unit, states) in std::mem::take(&mut self.late) {
             let happens = due.iter().any(|e| self.sys.events[*e].unit == unit);
-            let stops = |flip: &Flip| match flip.switch {
-                Switch::Relation(r) => self.sys.field[r as usize],
-                Switch::Floor(_) => true,
-            };
+            let stops = |flip: &Flip| self.sys.in_field(flip.switch);
             let own = |f: &&Flip| f.touch.is_none() && self.scope(f.switch) == Scope::Unit(unit);
             if happens || flips.iter().filter(own).any(stops) {
                 states.into_iter().for_each(|(slot, value)| self.v[slot] = value);
@@ -542,10 +539,7 @@ impl<const M: usize> Sim<'_, M> {
             self.sys.links[l].units.iter().for_each(|u| stopped[*u] = true);
         }
         for flip in flips {
-            let read = match flip.switch {
-                Switch::Relation(r) => self.sys.field[r as usize],
-                Switch::Floor(_) => true,
-            };
+            let read = self.sys.in_field(flip.switch);
             if let (true, Scope::Unit(u)) = (read, self.scope(flip.switch)) {
                 stopped[u] = true;
             }

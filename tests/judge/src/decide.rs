@@ -309,6 +309,9 @@ impl<const M: usize> Sim<'_, M> {
         }
         let size = self.size(*z)?;
         let other = self.leaves(*z, size, matters)?;
+        if matters && other == 0 && held != 0 && self.sys.surfaces.contains_key(&r) {
+            return undecided(Reason::Open, "a value that is stopped as it leaves its surface");
+        }
         if other == held || !matters || class == Class::Zero && !self.hangs(r) {
             return Ok(other);
         }

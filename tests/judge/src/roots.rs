@@ -7,6 +7,10 @@ pub(crate) const SAFETY: f64 = 2.0;
 /// More pieces than any sensible polynomial has.
 const MANY: usize = 2000;
 
+/// Lengths of the parts of a long way, in seconds: round numbers may be roots.
+const FIRST: f64 = 61.803_398_875;
+const LONGER: f64 = 31.7;
+
 /// A sign change.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Passage {
@@ -104,8 +108,32 @@ struct Scaled<'a, const M: usize> {
     size: f64,
 }
 
-/// Looks through a polynomial from `from` to `h`.
+/// Looks through a polynomial from `from` to `h`: by parts, for what is great at the end of a long way hides roots near
+/// its start.
 pub(crate) fn scan<const M: usize>(c: &[Ball<M>], from: f64, h: f64, band: f64) -> Scan {
+    let (mut lo, mut hi) = (from, FIRST);
+    while hi <= from {
+        hi *= LONGER;
+    }
+    let mut all: Option<Scan> = None;
+    loop {
+        let part = scan_part(c, lo, hi.min(h), band);
+        match &mut all {
+            None => all = Some(part),
+            Some(all) => {
+                all.sign = if all.sign == 0 { part.sign } else { all.sign };
+                all.passages.extend(part.passages);
+                all.turns.extend(part.turns);
+            }
+        }
+        if hi >= h {
+            return all.unwrap_or_default();
+        }
+        (lo, hi) = (hi, hi * LONGER);
+    }
+}
+
+fn scan_part<const M: usize>(c: &[Ball<M>], from: f64, h: f64, band: f64) -> Scan {
     let first = value(c, Dd::new(from));
     let mut out = Scan { sign: sign(first), ..Scan::default() };
     // Where the middle does not move, errors of its speed make no root.
@@ -129,7 +157,7 @@ pub(crate) fn scan<const M: usize>(c: &[Ball<M>], from: f64, h: f64, band: f64) 
     let p = Scaled { c, a, h, near, size };
     let mut pieces = Vec::new();
     p.pieces(from / h, 1.0, &mut pieces);
-    p.passages(&pieces, &mut out);
+    p.passages(&pieces, from / h, &mut out);
     p.turns(&pieces, band, &mut out);
     out
 }
@@ -183,8 +211,8 @@ impl<const M: usize> Scaled<'_, M> {
         }
     }
 
-    fn passages(&self, pieces: &[Piece], out: &mut Scan) {
-        let (mut last, mut from, mut zero) = (out.sign, 0.0, None);
+    fn passages(&self, pieces: &[Piece], from: f64, out: &mut Scan) {
+        let (mut last, mut from, mut zero) = (out.sign, from, None);
         for piece in pieces {
             for s in [piece.lo, piece.hi] {
                 let sign = self.sign(s);

@@ -8,14 +8,16 @@ use crate::system::Due;
 use crate::tape::{Sides, Switch};
 use crate::verdict::{FailureKind, Reason};
 
+/// What is solved for anew may come out elsewhere by so much.
+const SOLVED: f64 = 1e-20;
+
 impl<const M: usize> Sim<'_, M> {
     /// Rule 12: a reset may not put a quantity of its own event's condition back to zero, from where it
     /// goes on to the side that it came from while the condition holds on.
     pub(crate) fn stand(&mut self, reset: &[usize], before: &Sides) -> Result<(), Stop> {
         for &e in reset {
             let Due::When { formula, .. } = self.sys.events[e].due else { continue };
-            let states = &self.sys.events[e].reset;
-            if !states.iter().any(|(v, _)| matches!(v, Variable::State(..))) || !self.condition(e) {
+            if self.sys.events[e].reset.is_empty() || !self.condition(e) {
                 continue;
             }
             let relations = self.sys.read(formula);
@@ -100,12 +102,20 @@ impl<const M: usize> Sim<'_, M> {
             own[slot] = self.v[slot];
         }
         let v = std::mem::replace(&mut self.v, own);
-        let moved = self.now(quantity);
+        let solved = self.sys.graph.solved(quantity);
+        let moved = match solved {
+            true => self.solve(self.sys.events[e].unit).and_then(|_| self.now(quantity)),
+            false => self.now(quantity),
+        };
         self.v.clone_from(&self.pre);
         let was = self.now(quantity);
         self.v = v;
         let (moved, was) = (moved?.c - level, was?.c - level);
-        let alone = moved != was;
+        let alone = (moved - was).hi.abs() > if solved { SOLVED } else { 0.0 };
+        let moves = |(v, _): &(Variable, _)| matches!(v, Variable::State(..));
+        if !alone && !self.sys.events[e].reset.iter().any(moves) {
+            return Ok(());
+        }
         let was = was.hi.abs();
         // For numbers without errors whatever was elsewhere has been put there.
         let elsewhere = was > 0.0 && was >= self.limits.uncertainty.absolute.min(1e-12);

@@ -1,6 +1,7 @@
 //! Units that belong together, made ready: formulas in one graph, values in slots.
 use crate::graph::{Formula, Graph, Id, Op, Scope, Side};
 use crate::model::{Direction, Instant, Model, Rest, Trigger, Variable};
+use crate::tape::Switch;
 use crate::verdict::Place;
 use std::collections::HashMap;
 
@@ -81,6 +82,7 @@ pub(crate) struct System {
     pub(crate) timed: Vec<bool>,
     /// Of each relation: derivatives, residuals or outputs read it.
     pub(crate) field: Vec<bool>,
+    field_floors: Vec<bool>,
     /// Of each relation: a formula jumps with it.
     pub(crate) jumps: Vec<bool>,
     /// Of each relation: how near a turning point counts.
@@ -150,6 +152,7 @@ impl System {
             surfaces: HashMap::new(),
             timed: Vec::new(),
             field: Vec::new(),
+            field_floors: Vec::new(),
             jumps: Vec::new(),
             band: Vec::new(),
         };
@@ -342,7 +345,15 @@ impl System {
     fn mark_field(&mut self) {
         let mut open: Vec<Id> = self.derivatives.values().flatten().flatten().copied().collect();
         open.extend(self.residuals.values().chain(self.outputs.values()).flatten());
-        self.field = self.switches(open).0;
+        (self.field, self.field_floors) = self.switches(open);
+    }
+
+    /// Whether derivatives, residuals or outputs read a switch: the solver stops where it flips.
+    pub(crate) fn in_field(&self, switch: Switch) -> bool {
+        match switch {
+            Switch::Relation(r) => self.field[r as usize],
+            Switch::Floor(f) => self.field_floors[f as usize],
+        }
     }
 
     /// Of each relation and each floor: these nodes read it, directly or not.

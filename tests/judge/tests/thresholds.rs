@@ -1,7 +1,9 @@
 //! Values that stand on thresholds: at rest, stopped there, put back, or moved by high derivatives.
 mod common;
 use common::*;
-use superdense_judge::model::{Binary, Expr, Instant, Link, Model, Rest, Trigger, Unary, Variable};
+use superdense_judge::model::{
+    Binary, Direction, Expr, Instant, Link, Mode, Model, Rest, Switching, Trigger, Unary, Variable,
+};
 use superdense_judge::{FailureKind, Limits, Reason, Uncertainty, Verdict, judge};
 
 const S: i64 = 1_000_000_000;
@@ -230,4 +232,55 @@ fn a_value_that_is_zero_but_for_roundings_does_not_pass_zero() {
     let passes = crossing("passes", sub(add(x(0), n(2.0)), n(2.0)), both);
     let u = with(unit(&[0.0, 0.0], &[x(1), n(-10.0)]), vec![turn, passes]);
     undecided(&alone(1, u), Reason::Touch);
+}
+
+/// `z = x - 1` by an equation, beside an equation of its own for another state.
+fn solved(reset: (Variable, Expr)) -> Model {
+    let z = |k: usize| Expr::Read(Variable::Algebraic(0, k));
+    let mut u = unit(&[2.0, 0.0], &[n(-1.0), n(0.0)]);
+    u.algebraic = vec![1.0, 0.0];
+    u.residuals = vec![sub(z(0), sub(x(0), n(1.0))), sub(z(1), x(1))];
+    alone(2, with(u, vec![when("e", lt(z(0), n(1.0)), &[reset])]))
+}
+
+#[test]
+fn rule_12_of_what_equations_give() {
+    fails(&solved((sx(0), n(2.0))), FailureKind::FallsThrough);
+    happens(&solved((sx(1), n(1.0))), &[("e", 1, 0)]);
+}
+
+#[test]
+fn rule_12_of_thresholds_that_resets_move() {
+    // The threshold is put where time is, and time goes on.
+    let late = and(ge(t(), d(0)), gt(d(0), n(0.0)));
+    let set = when("set", ge(t(), n(2.0)), &[(sd(0), n(1.0))]);
+    let moved = when("moved", late, &[(sd(0), n(2.0))]);
+    fails(
+        &alone(3, with(discrete(unit(&[], &[]), &[0.0]), vec![set, moved])),
+        FailureKind::FallsThrough,
+    );
+}
+
+#[test]
+fn both_roots_of_a_parabola_at_the_start_of_a_long_run() {
+    let z = sub(power(x(0), 2), n(0.25));
+    let up = crossing("up", z, Direction::Rising);
+    let m = model(6, 1_000_000_005, vec![with(unit(&[-1.0], &[n(1.0)]), vec![up])]);
+    happens(&m, &[("up", 1_500_000, 0)]);
+}
+
+#[test]
+fn a_value_that_is_stopped_as_it_leaves_its_surface_is_left_open() {
+    // x slides along 0 until 2 sin(t) = 1, and stands from there on.
+    let speed = sub(mul(n(2.0), f(Unary::Sin, t())), f(Unary::Sign, x(0)));
+    let mut away = when("away", gt(x(0), n(0.0)), &[]);
+    away.to = Some(1);
+    let back = when("back", lt(speed.clone(), n(0.0)), &[]);
+    let mut u = unit(&[0.0], &[speed]);
+    u.switching = Switching::Sliding;
+    u.modes = vec![
+        Mode { derivatives: None, events: vec![away] },
+        Mode { derivatives: Some(vec![Some(n(0.0))]), events: vec![back] },
+    ];
+    undecided(&alone(3, u), Reason::Open);
 }

@@ -404,3 +404,16 @@ fn a_value_at_rest_that_is_set_in_motion_beside_an_event_is_undecided() {
         other => panic!("{other:#?}"),
     }
 }
+
+#[test]
+fn whole_numbers_that_only_conditions_read_stop_nothing() {
+    // x' = x - 1 from -1 passes hundreds of whole numbers, some of them up to 2^-9 of a tick behind a tick.
+    let z = Expr::Read(Variable::Algebraic(0, 0));
+    let mut u = unit(&[-1.0], &[sub(n(-1.0), z.clone())]);
+    u.algebraic = vec![1.0];
+    u.residuals = vec![sub(z, f(Unary::Abs, x(0)))];
+    u.events = vec![when("e", gt(f(Unary::Ceil, x(0)), n(0.0)), &[])];
+    let end = run(&model(3, 5, vec![u])).end[0].states[0];
+    let exact = 1.0 - 2.0 * 5f64.exp();
+    assert!(end.lo < exact && exact < end.hi, "{end:?} {exact}");
+}

@@ -1,11 +1,13 @@
 //! Events of a unit: triggers, resets, priorities, rest, modes.
 use super::{
-    build::{add, mul, neg, num, read, seconds, sub},
+    build::{add, mul, neg, num, read, relation, seconds, sub},
     conditions::{condition, moving, threshold},
     units::{Draft, round, slope},
 };
 use crate::generate::random::Random;
-use superdense_judge::model::{Direction, Event, Expr, Instant, Mode, Rest, Trigger, Variable};
+use superdense_judge::model::{
+    Comparison, Condition, Direction, Event, Expr, Instant, Mode, Rest, Trigger, Variable,
+};
 
 /// An instant at which something else may be due, too.
 pub(super) fn moment(random: &mut Random) -> Instant {
@@ -107,14 +109,13 @@ fn bounce(random: &mut Random, draft: &mut Draft, number: usize) -> Option<Event
     })?;
     let x = v - 1;
     let unit = draft.at;
-    let low =
-        |e: Expr| super::build::relation(superdense_judge::model::Comparison::AtMost, e, num(0.0));
+    let low = |e: Expr| relation(Comparison::AtMost, e, num(0.0));
     let mut list = vec![low(draft.x(x))];
     if random.chance(60) {
         list.push(low(draft.x(v)));
     } else {
-        let down = superdense_judge::model::Comparison::Less;
-        list.push(super::build::relation(down, draft.x(v), num(0.0)));
+        let down = Comparison::Less;
+        list.push(relation(down, draft.x(v), num(0.0)));
     }
     let counter = draft.discrete(0.0);
     let back = mul(num(-random.pick(&[0.5, 0.8, 0.25])), draft.x(v));
@@ -125,10 +126,7 @@ fn bounce(random: &mut Random, draft: &mut Draft, number: usize) -> Option<Event
     }
     Some(Event {
         name: format!("e{number}"),
-        trigger: Trigger::When {
-            condition: superdense_judge::model::Condition::And(list),
-            touching: None,
-        },
+        trigger: Trigger::When { condition: Condition::And(list), touching: None },
         priority: 0,
         reset: vec![
             (Variable::State(unit, v), back),
@@ -177,9 +175,51 @@ pub(super) fn events(random: &mut Random, draft: &mut Draft) {
         };
         draft.unit.events.push(event);
     }
-    if draft.gate.is_none() && random.chance(18) {
-        modes(random, draft);
+    if draft.gate.is_none() && random.chance(20) {
+        if !(random.chance(30) && end_stop(random, draft)) {
+            modes(random, draft);
+        }
     }
+}
+
+/// Two modes: a state comes to a limit and stands there until its derivative points back.
+fn end_stop(random: &mut Random, draft: &mut Draft) -> bool {
+    let driven: Vec<usize> = (0..draft.unit.derivatives.len())
+        .filter(|k| !matches!(draft.unit.derivatives[*k], Expr::Number(_)))
+        .collect();
+    if driven.is_empty() {
+        return false;
+    }
+    let k = random.pick(&driven);
+    let drive = draft.unit.derivatives[k].clone();
+    let (hit, back) = random.pick(&[
+        (Comparison::AtLeast, Comparison::AtMost),
+        (Comparison::AtMost, Comparison::AtLeast),
+        (Comparison::Greater, Comparison::Less),
+    ]);
+    let limit = num(threshold(random, draft));
+    let conditions = [relation(hit, draft.x(k), limit), relation(back, drive, num(0.0))];
+    let mut number = draft.unit.events.len();
+    let mut list = Vec::new();
+    for (to, condition) in [1, 0].into_iter().zip(conditions) {
+        let counter = draft.discrete(0.0);
+        let event = Event {
+            name: format!("e{number}"),
+            trigger: Trigger::When { condition, touching: None },
+            priority: 0,
+            reset: vec![(Variable::Discrete(draft.at, counter), add(draft.d(counter), num(1.0)))],
+            to: Some(to),
+            rest: None,
+        };
+        number += 1;
+        list.push(Mode { derivatives: None, events: vec![event] });
+    }
+    let held = draft.unit.derivatives.iter().cloned().map(Some);
+    let mut held: Vec<Option<Expr>> = held.collect();
+    held[k] = None;
+    list[1].derivatives = Some(held);
+    draft.unit.modes = list;
+    true
 }
 
 /// Modes, each of which an event leads to.

@@ -49,6 +49,7 @@ fn judged_as(
         return rounding::compare(case, base, &case.with(model), runner, what, &|t| t);
     }
     let other = case.with(model.clone()).run(runner);
+    let fine = if case.model.links.is_empty() { FINEST } else { FINE };
     // Sides that are looked at may cut steps.
     let values = Bounds::EXACT.values.max(case.settings.error());
     match Opinion::of(&seen(base), &seen(&other), what, Bounds { values, ..Bounds::EXACT }) {
@@ -57,15 +58,17 @@ fn judged_as(
             Opinion::Undecided("events accumulate".into())
         }
         // A condition of a link that reads more has its members hear more, which cuts steps: their errors are ticks there.
-        Opinion::Disagrees(_) if case.model.resolution >= FINE && !case.model.links.is_empty() => {
+        Opinion::Disagrees(_) if case.model.resolution >= fine => {
             rounding::compare(case, base, &case.with(model), runner, what, &|t| t)
         }
         opinion => opinion,
     }
 }
 
-/// Ticks of 10⁻¹² s and below are shorter than errors of steps.
+/// Ticks of 10⁻¹² s and below are shorter than errors of steps, which matter where members of a link agree on a tick.
 const FINE: u32 = 12;
+/// Ticks of 10⁻¹⁵ s are a few roundings of a second.
+const FINEST: u32 = 15;
 
 /// `a and b` is `not (not a or not b)`, and the other way round.
 pub(super) struct DeMorgan;

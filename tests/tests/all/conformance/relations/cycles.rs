@@ -370,3 +370,42 @@ fn rule_12_resets_onto_whole_numbers() {
             .event("e", Near(20.0 / 3.0), 0),
     ]);
 }
+
+#[test]
+fn rule_12_a_reset_of_another_system_of_equations() {
+    // z1 is solved for anew beside the reset of x, and comes out elsewhere by a rounding.
+    let text = format!(
+        "states = {{ x = 2, y = 2 }}\nalgebraic = {{ z0 = 1, z1 = 1 }}\n\
+         derivatives = {{ x = '0', y = '-1' }}\n\
+         residuals = {{ z0 = 'z0 - x', z1 = 'z1^3 + z1 - y' }}\noutputs = {{ x = 'x' }}\n\
+         tolerance = 1e-9\nabsolute_tolerance = 1e-11\n{}",
+        event("e", "when = 'z1 < 0.3333333333333333'\nreset = { x = 0 }")
+    );
+    let at = Near(2.0 - 10.0 / 27.0);
+    check(&[unit("C12.41", &text).algebraic().stop(2.0).event("e", at, 0).end(0, 0.0)]);
+}
+
+#[test]
+fn rule_12_a_threshold_that_is_put_where_the_quantity_is() {
+    let text = |start: &str, keys: &str| {
+        format!(
+            "states = {{ x = {start} }}\ndiscrete = {{ n = 1 }}\nderivatives = {{ x = '1' }}\n\
+             outputs = {{ x = 'x', n = 'n' }}\n{}",
+            event("e", keys)
+        )
+    };
+    let falls = &["`e`", "falls through", "`rest`"];
+    check(&[
+        unit("C12.42", &text("0.5", "when = 'x >= n'\nreset = { n = 'x' }")).error(falls),
+        unit("C12.43", &text("0", "when = 't > n'\nreset = { n = 't' }")).error(falls),
+        // Put beyond the quantity, it is reached again.
+        unit("C12.44", &text("0", "when = 't >= n'\nreset = { n = 't + 1' }"))
+            .event("e", Root(1, 1), 0)
+            .event("e", Root(2, 1), 0)
+            .event("e", Root(3, 1), 0),
+        // Set to the value that it has, it puts nothing there.
+        unit("C12.45", &text("0", "when = 'x >= n'\nreset = { n = '1' }"))
+            .event("e", Root(1, 1), 0)
+            .end(1, 1.0),
+    ]);
+}
