@@ -2,7 +2,6 @@
 use crate::cycle::Flip;
 use crate::eval::{Class, class};
 use crate::graph::Scope;
-use crate::linear;
 use crate::model::Variable;
 use crate::number::{Ball, Dd};
 use crate::roots::{self, Scan};
@@ -145,60 +144,6 @@ impl<const M: usize> Sim<'_, M> {
                 shaky: false,
                 shift: [0.0; M],
             });
-        }
-    }
-
-    /// Adds the errors that the judged program makes where the present ones are smaller.
-    fn freshen(&mut self, series: &Series<M>) -> bool {
-        let u = self.limits.uncertainty;
-        let polynomial = self.polynomials();
-        let mut new = Vec::new();
-        for (slot, polynomial) in polynomial.into_iter().enumerate() {
-            let x = &self.v[slot];
-            let size = x.c.hi.abs();
-            let degree = series.free[slot].iter().rposition(|c| c.c != Dd::ZERO).unwrap_or(0);
-            let error = x.error();
-            // A solution that only comes near a polynomial, such as one that decays, has errors.
-            let exact =
-                degree <= u.exact_degree as usize && (polynomial || degree == 0 && error == 0.0);
-            let base = if !exact {
-                self.added() * (u.absolute + u.relative * size)
-            } else if degree > 0 {
-                f64::EPSILON * size
-            } else {
-                0.0
-            };
-            if error < 0.5 * base {
-                new.push((slot, (base * base - error * error).sqrt()));
-            }
-        }
-        if new.is_empty() {
-            return false;
-        }
-        self.widen(&new, 0.0);
-        true
-    }
-
-    /// Adds independent errors of values, and of the time together with all states.
-    fn widen(&mut self, new: &[(usize, f64)], time: f64) {
-        let held = self.sys.held;
-        let mut rows: Vec<Vec<f64>> = Vec::with_capacity(held + 1);
-        rows.push(self.time.e.to_vec());
-        rows.extend(self.v[..held].iter().map(|x| x.e.to_vec()));
-        for (slot, error) in new {
-            for (i, row) in rows.iter_mut().enumerate() {
-                row.push(if i == slot + 1 { *error } else { 0.0 });
-            }
-        }
-        if time > 0.0 {
-            for (i, row) in rows.iter_mut().enumerate() {
-                row.push(if i == 0 { time } else { 0.0 });
-            }
-        }
-        linear::compress(&mut rows);
-        self.time.e.copy_from_slice(&rows[0][..M]);
-        for (x, row) in self.v[..held].iter_mut().zip(&rows[1..]) {
-            x.e.copy_from_slice(&row[..M]);
         }
     }
 
@@ -439,7 +384,11 @@ impl<const M: usize> Sim<'_, M> {
         // Variables that are solved for are as good as the tolerance, also where all states are exact.
         let solved =
             self.sys.graph.solved(self.argument(switch)) && c[2..].iter().any(|x| x.c.hi != 0.0);
-        let solving = if solved { u.absolute + u.relative * (1.0 + c[0].c.hi.abs()) } else { 0.0 };
+        // So is what another unit sends, but for polynomials.
+        let sent = self.parts(self.argument(switch)).wired
+            && c.iter().skip(u.exact_degree as usize + 1).any(|x| x.c.hi != 0.0);
+        let solving =
+            if solved || sent { u.absolute + u.relative * (1.0 + c[0].c.hi.abs()) } else { 0.0 };
         let error = roots::error(c, at).max(STEPS * c[0].error()) + solving;
         let ball = roots::ball(c, at);
         // Rule 15: located by the time alone.
@@ -513,13 +462,32 @@ impl<const M: usize> Sim<'_, M> {
             let mut root = self.root(piece, switch, c, turn.at, 0.0, bend < 0.0);
             let slope = roots::slope_errors(c, turn.at);
             let error = roots::SAFETY * slope.iter().map(|e| e * e).sum::<f64>().sqrt();
-            let late = if error > 0.0 { error / bend.abs() * self.rate.hi } else { 0.0 };
+            let late = match error > 0.0 {
+                true => (error / bend.abs()).min(self.flat(c, turn.at, error)),
+                false => 0.0,
+            };
+            let late = late.max(self.flat(c, turn.at, 0.0)) * self.rate.hi;
             root.range = self.between(piece.base, root.at, late + self.own(root.at));
             root.touch = Some(value);
             root.shaky = unclear || edge;
             root.shift = slope.map(|e| if bend == 0.0 { 0.0 } else { -e / bend });
             piece.found.push(root);
         }
+    }
+
+    /// For how many seconds beside a turning point the slope is no more than this error, and roundings.
+    fn flat(&self, c: &[Ball<M>], at: Dd, error: f64) -> f64 {
+        let size = c.iter().enumerate().skip(1).rev();
+        let size = size.fold(0.0, |sum, (k, x)| sum * at.hi.abs() + k as f64 * x.c.hi.abs());
+        let rises = |by: f64| roots::slope(c, at + Dd::new(by)).hi.abs() > error + 1e-15 * size;
+        let mut wide = SNAP / self.rate.hi;
+        if rises(wide) && rises(-wide) {
+            return if error > 0.0 { wide } else { 0.0 };
+        }
+        while wide < 1.0 && !(rises(wide) && rises(-wide)) {
+            wide *= 2.0;
+        }
+        wide
     }
 
     /// Arrives at a tick, with what flips there.

@@ -487,6 +487,9 @@ impl<const M: usize> Sim<'_, M> {
         for (variable, value) in values {
             let slot = self.sys.slot(variable);
             self.v[slot] = value;
+            if let Some(peak) = self.peaks.get_mut(slot) {
+                *peak = 0.0;
+            }
         }
     }
 

@@ -10,6 +10,7 @@
 mod advance;
 mod cycle;
 mod decide;
+mod errors;
 mod eval;
 mod graph;
 mod kinks;

@@ -73,6 +73,8 @@ pub(crate) struct Sim<'a, const M: usize> {
     /// Sides and floors that are held.
     pub(crate) known: HashMap<Switch, ()>,
     pub(crate) fresh: HashMap<Switch, Fresh<M>>,
+    /// The largest sizes of states since they were set.
+    pub(crate) peaks: Vec<f64>,
     /// Relations whose flips ended all modes that watched them, and their values there; those of them that go back from
     /// there in this cycle, and where to.
     pub(crate) left: HashMap<u32, Ball<M>>,
@@ -157,6 +159,7 @@ impl<'a, const M: usize> Sim<'a, M> {
             },
             known: HashMap::new(),
             fresh: HashMap::new(),
+            peaks: vec![0.0; sys.states],
             left: HashMap::new(),
             back: Vec::new(),
             truth: vec![false; sys.events.len()],

@@ -2,7 +2,8 @@
 mod common;
 use common::*;
 use superdense_judge::model::{
-    Binary, Direction, Expr, Instant, Link, Mode, Model, Rest, Switching, Trigger, Unary, Variable,
+    Binary, Direction, Expr, Instant, Link, Mode, Model, Rest, Switching, Trigger, Unary, Unit,
+    Variable, Wire,
 };
 use superdense_judge::{FailureKind, Limits, Reason, Uncertainty, Verdict, judge};
 
@@ -283,4 +284,39 @@ fn a_value_that_is_stopped_as_it_leaves_its_surface_is_left_open() {
         Mode { derivatives: Some(vec![Some(n(0.0))]), events: vec![back] },
     ];
     undecided(&alone(3, u), Reason::Open);
+}
+
+#[test]
+fn a_touch_of_the_fourth_order_is_left_open_where_roundings_hide_it() {
+    // x = (t - 1/2)^2; its square touches zero at 1/2 s, and is less than a rounding some microseconds beside it.
+    let speed = mul(n(2.0), sub(t(), n(0.5)));
+    let mut touch = crossing("touch", mul(x(0), x(0)), Direction::Both);
+    if let Trigger::Crossing { touching, .. } = &mut touch.trigger {
+        *touching = Some(1e-6);
+    }
+    let m = model(6, 1, vec![with(unit(&[0.25], &[speed]), vec![touch])]);
+    match judge(&m, &Limits::default(), &[]) {
+        Verdict::Undecided(u) => assert!((499_900..499_998).contains(&u.until), "{u:?}"),
+        other => panic!("{other:#?}"),
+    }
+}
+
+#[test]
+fn a_curve_that_is_heard_is_left_open_within_the_error_of_what_is_sent() {
+    // z^3 + z = t passes 1/2 at 5/8 s: sent by polynomials within a tolerance.
+    let z = || Expr::Read(Variable::Algebraic(0, 0));
+    let mut sender = unit(&[], &[]);
+    sender.algebraic = vec![0.0];
+    sender.residuals = vec![sub(add(power(z(), 3), z()), t())];
+    sender.outputs = vec![z()];
+    let above = when("above", ge(Expr::Read(Variable::Input(1, 0)), n(0.5)), &[]);
+    let hears = Unit { inputs: vec![0.0], events: vec![above], ..Unit::default() };
+    let mut m = model(12, 1, vec![sender, hears]);
+    m.wires = vec![Wire { from: (0, 0), to: (1, 0) }];
+    let uncertainty = Uncertainty { absolute: 1e-9, exact_degree: 3, ..Uncertainty::default() };
+    let limits = Limits { uncertainty, ..Limits::default() };
+    match judge(&m, &limits, &[]) {
+        Verdict::Undecided(u) => assert!(u.until <= 624_999_999_000, "{u:?}"),
+        other => panic!("{other:#?}"),
+    }
 }

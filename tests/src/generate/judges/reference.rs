@@ -30,8 +30,8 @@ fn limits(case: &Case) -> Limits {
     // What is exchanged has an error of its own.
     let wired = if case.model.wires.is_empty() { 0.0 } else { 100.0 * s.exchange };
     let exact_degree = match s.method {
-        // The solution of algebraic equations is as good as the tolerance.
-        _ if algebraic => 0,
+        // The solution of algebraic equations is as good as the tolerance; the end of a step at a late time is rounded.
+        _ if algebraic || tree::is_late(&case.model) => 0,
         Method::Rk23 | Method::Qss2 | Method::Liqss2 | Method::Auto => 1,
         m if m.is_quantised() => 0,
         _ => 3,

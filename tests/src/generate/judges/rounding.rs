@@ -113,14 +113,15 @@ pub(super) fn compare_mapped(
     if accumulates(&base, bounds.ticks) || accumulates(&found, bounds.ticks) {
         return Opinion::Undecided("events accumulate".into());
     }
+    let tick = coarser(case, other);
     let stable = match way.shifted {
         true => stable::is_stable_from_the_start(case, runner),
-        false => stable::is_stable(case, runner),
+        false => stable::is_stable(case, runner, tick),
     };
     if !stable {
         return Opinion::Undecided("the outcome hangs on small errors".into());
     }
-    if reference::hangs_on_rounding(case) {
+    if reference::hangs_on_rounding(case) || tick > 0.0 && reference::hangs_on_rounding(other) {
         return Opinion::Undecided(
             "the sign of a relation at a decision lies within the error".into(),
         );
@@ -138,11 +139,19 @@ pub(super) fn bounds(case: &Case, other: &Case, events: usize) -> Bounds {
     let error = case.settings.error().max(other.settings.error());
     let tick = |c: &Case| 10_f64.powi(-(c.model.resolution as i32));
     let coarse = if case.model == other.model { 0.0 } else { tick(case).max(tick(other)) };
-    let [a, b] = [&case.model, &other.model];
-    let late = if (a.resolution, a.stop) == (b.resolution, b.stop) { 0 } else { events };
+    let late = if coarser(case, other) > 0.0 { events } else { 0 };
     Bounds {
         ticks: stable::ticks(case, 10.0 * error).max(20) + late as i64,
         values: 10.0 * error + (100.0 + 30.0 * late as f64) * coarse,
+    }
+}
+
+/// The longer tick in seconds, where the ticks of two runs are others; else zero.
+fn coarser(case: &Case, other: &Case) -> f64 {
+    let [a, b] = [&case.model, &other.model];
+    match (a.resolution, a.stop) == (b.resolution, b.stop) {
+        true => 0.0,
+        false => 10_f64.powi(-(a.resolution.min(b.resolution) as i32)),
     }
 }
 

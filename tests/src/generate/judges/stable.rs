@@ -106,17 +106,17 @@ pub(super) fn ticks(case: &Case, seconds: f64) -> i64 {
     (seconds * 10_f64.powi(case.model.resolution as i32)).ceil() as i64
 }
 
-/// Whether the events of a model are the same under small shifts.
-pub(super) fn is_stable(case: &Case, runner: &Runner) -> bool {
-    is_same(case, runner, Course::Cube)
+/// Whether the events of a model are the same under shifts of this size at least, and of small ones.
+pub(super) fn is_stable(case: &Case, runner: &Runner, at_least: f64) -> bool {
+    is_same(case, runner, Course::Cube, at_least.max(SHIFT))
 }
 
 /// The same, where thresholds are shifted at the start, too.
 pub(super) fn is_stable_from_the_start(case: &Case, runner: &Runner) -> bool {
-    is_same(case, runner, Course::Constant)
+    is_same(case, runner, Course::Constant, SHIFT)
 }
 
-fn is_same(case: &Case, runner: &Runner, course: Course) -> bool {
+fn is_same(case: &Case, runner: &Runner, course: Course, shift: f64) -> bool {
     let algebraic = case.model.units.iter().any(|u| !u.algebraic.is_empty());
     let method = if algebraic { Method::Rodas } else { Method::Rk45 };
     let mut exact = case.clone();
@@ -126,10 +126,11 @@ fn is_same(case: &Case, runner: &Runner, course: Course) -> bool {
     if base.end != End::Reached {
         return false;
     }
-    let bounds = Bounds { ticks: ticks(case, 1e-3).max(2), values: 1e-3 };
+    let far = (1e3 * shift).min(0.05);
+    let bounds = Bounds { ticks: ticks(case, far).max(2), values: far };
     let stays = |other: Case| difference(&base, &other.run(runner), bounds).is_none();
     let wide = Case { settings, ..exact.clone() };
-    let drifts = [(SHIFT, course), (-SHIFT, course), (SHIFT, Course::Wave)];
+    let drifts = [(shift, course), (-shift, course), (shift, Course::Wave)];
     stays(wide)
         && drifts.into_iter().all(|(by, course)| stays(drifted(&exact, by, course)))
         && (case.model.resolution < FINE
