@@ -315,13 +315,8 @@ impl Judge for Scale {
         let mut other = case.with(model);
         other.settings.absolute *= s;
         let what = format!("with states {s} times as large");
-        // Several units differ in the last bits of what they exchange, quanta, which auto may take, in more.
-        let method = case.settings.method;
-        if case.model.units.len() > 1 || method.is_quantised() || method == Method::Auto {
-            return rounding::compare(case, base, &other, runner, &what, &|t| t);
-        }
-        let bounds = rounding::bounds(case, &other, base.events.len());
-        Opinion::of(base, &other.run(runner), &what, bounds)
+        // Steps and quanta differ in their last bits, and may be others then.
+        rounding::compare(case, base, &other, runner, &what, &|t| t)
     }
 }
 
