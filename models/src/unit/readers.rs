@@ -76,11 +76,9 @@ impl Readers {
         }
         let sides = dims.first_side()..dims.variables();
         let mut inner = vec![parts.is_none(); relations.len()];
-        for id in parts.iter().flatten().flat_map(|part| part.inputs()) {
-            let place = id.0 as usize;
-            if sides.contains(&place) {
-                inner[place - sides.start] = true;
-            }
+        let read = parts.iter().flatten().flat_map(|part| part.inputs());
+        for side in read.filter_map(|id| (id.0 as usize).checked_sub(sides.start)) {
+            inner[side] = true;
         }
         for (k, relation) in relations.iter().enumerate() {
             if let Some(s) = &relation.sliding {
@@ -96,11 +94,9 @@ impl Readers {
             reads || relations[k].sliding.is_some()
         };
         let nested: Vec<bool> = (0..relations.len()).map(nested).collect();
-        if dims.algebraic > 0 {
-            inner.iter_mut().zip(&relations).for_each(|(inner, r)| *inner |= r.stops);
-        }
+        let solves = dims.algebraic > 0;
+        inner.iter_mut().zip(&relations).for_each(|(inner, r)| *inner |= solves && r.stops);
         let solved = solved(&dims, parts.as_deref(), relations.len());
-        let is_timed = |k: &usize| relations[*k].role == Role::Timed;
         let passes = |(k, r): (usize, &Relation)| match r.role {
             Role::Passes(base) => Some((k, base)),
             _ => None,
@@ -113,7 +109,7 @@ impl Readers {
             reads,
             events,
             of,
-            timed: (0..relations.len()).filter(is_timed).collect(),
+            timed: (0..relations.len()).filter(|&k| relations[k].role == Role::Timed).collect(),
             passing: relations.iter().enumerate().filter_map(passes).collect(),
             relations,
             inner,

@@ -387,24 +387,26 @@ fn rule_12_a_reset_of_another_system_of_equations() {
 
 #[test]
 fn rule_12_a_threshold_that_is_put_where_the_quantity_is() {
-    let text = |start: &str, keys: &str| {
+    let text = |n: &str, keys: &str| {
         format!(
-            "states = {{ x = {start} }}\ndiscrete = {{ n = 1 }}\nderivatives = {{ x = '1' }}\n\
+            "states = {{ x = 0 }}\ndiscrete = {{ n = {n} }}\nderivatives = {{ x = '1' }}\n\
              outputs = {{ x = 'x', n = 'n' }}\n{}",
             event("e", keys)
         )
     };
     let falls = &["`e`", "falls through", "`rest`"];
     check(&[
-        unit("C12.42", &text("0.5", "when = 'x >= n'\nreset = { n = 'x' }")).error(falls),
-        unit("C12.43", &text("0", "when = 't > n'\nreset = { n = 't' }")).error(falls),
+        unit("C12.42", &text("0.33333333333333", "when = 'x >= n'\nreset = { n = 'x' }"))
+            .error(falls),
+        unit("C12.43", &text("0.33333333333333", "when = 't > n'\nreset = { n = 't' }"))
+            .error(falls),
         // Put beyond the quantity, it is reached again.
-        unit("C12.44", &text("0", "when = 't >= n'\nreset = { n = 't + 1' }"))
+        unit("C12.44", &text("1", "when = 't >= n'\nreset = { n = 't + 1' }"))
             .event("e", Root(1, 1), 0)
             .event("e", Root(2, 1), 0)
             .event("e", Root(3, 1), 0),
         // Set to the value that it has, it puts nothing there.
-        unit("C12.45", &text("0", "when = 'x >= n'\nreset = { n = '1' }"))
+        unit("C12.45", &text("1", "when = 'x >= n'\nreset = { n = '1' }"))
             .event("e", Root(1, 1), 0)
             .end(1, 1.0),
     ]);
