@@ -13,6 +13,22 @@ pub struct Curve {
     pub style: Style,
     /// Points in the order of time.
     pub points: Vec<Point>,
+    /// Whether points were left out.
+    pub thinned: bool,
+}
+
+impl Curve {
+    /// A curve of all these points.
+    pub(super) fn new(label: impl Into<String>, style: Style, points: Vec<Point>) -> Self {
+        Self { label: label.into(), style, points, thinned: false }
+    }
+
+    /// First, least, largest and last point of each of so many columns of the picture.
+    pub(super) fn thin(self, columns: usize) -> Self {
+        let whole = self.points.len();
+        let points = thin(self.points, columns);
+        Self { thinned: points.len() < whole, points, ..self }
+    }
 }
 
 /// A discontinuity of a signal, known from its segments.
@@ -81,7 +97,7 @@ pub(super) fn range(points: &[Point]) -> (f64, f64) {
 }
 
 /// Thins a curve to first, least, largest and last point per column of the picture.
-pub(super) fn thin(points: Vec<Point>, columns: usize) -> Vec<Point> {
+fn thin(points: Vec<Point>, columns: usize) -> Vec<Point> {
     let (Some(&(start, _)), Some(&(end, _))) = (points.first(), points.last()) else {
         return points;
     };
@@ -127,6 +143,13 @@ mod tests {
         let expected = [(0.0, 0.0), (1.0, 1.0), (1.5, 1.5), (1.5, -1.5), (1.6, 0.0), (2.0, -2.0)];
         assert_eq!(points, expected);
         assert_eq!(staircase(&[(0.0, 1.0), (1.0, 1.0), (2.0, 3.0)]).len(), 4);
+    }
+
+    #[test]
+    fn a_curve_tells_that_points_were_left_out() {
+        let rising = |n: u32| (0..n).map(|i| (f64::from(i), f64::from(i))).collect();
+        let curve = |n| Curve::new("a.y", Style::Line, rising(n)).thin(100);
+        assert!(curve(401).thinned && !curve(400).thinned);
     }
 
     #[test]

@@ -435,7 +435,7 @@ mod tests {
         for ends in [[1.7e308, -1.7e308], [1e-320, -1e-320], [0.0, 0.0], [5.0, 5.0], [0.0, 1e-320]]
         {
             let points = ends.iter().map(|&y| (0.0, y)).collect();
-            let curve = Curve { label: String::new(), style: crate::plan::Style::Line, points };
+            let curve = Curve::new("", crate::plan::Style::Line, points);
             let (low, high) = value_range(&[curve]);
             let ticks = Ticks::new(low, high, 6);
             let labels: Vec<String> = ticks.at.iter().map(|&x| ticks.label(x)).collect();

@@ -242,7 +242,7 @@ fn curve(
             (Style::Line, curves::with_jumps(points, jumps))
         }
     };
-    Curve { label: label.to_owned(), style, points: curves::thin(points, columns) }
+    Curve::new(label, style, points).thin(columns)
 }
 
 struct Samples {

@@ -105,8 +105,7 @@ pub(super) fn texts(
     if let Some(&(_, last)) = points.last() {
         points.push((end, last));
     }
-    let points = curves::thin(curves::staircase(&points), COLUMNS);
-    Curve { label: label.to_owned(), style: Style::Step, points }
+    Curve::new(label, Style::Step, curves::staircase(&points)).thin(COLUMNS)
 }
 
 /// Intervals between events, in seconds; one that nothing ends goes on to the end.
@@ -207,8 +206,7 @@ fn distribution(label: &str, mut values: Vec<f64>) -> Curve {
             drawn = k;
         }
     }
-    let points = curves::thin(curves::staircase(&points), COLUMNS);
-    Curve { label: format!("{label} ({n})"), style: Style::Step, points }
+    Curve::new(format!("{label} ({n})"), Style::Step, curves::staircase(&points)).thin(COLUMNS)
 }
 
 /// The horizontal axis of distributions: all values, with a little room.

@@ -65,7 +65,7 @@ const FONT: &[u8] = include_bytes!("font/DejaVuSans-subset.ttf");
 /// A curve of what it is drawn from, thinned to what a picture shows.
 pub fn curve(label: String, style: Style, points: Vec<Point>) -> Curve {
     let points = if style == Style::Step { curves::staircase(&points) } else { points };
-    Curve { label, style, points: curves::thin(points, files::COLUMNS) }
+    Curve::new(label, style, points).thin(files::COLUMNS)
 }
 
 /// The pictures of the figure of a run that are wanted.

@@ -20,7 +20,7 @@ pub(super) fn phase(
             false => (0.0, f64::NAN),
         });
         let style = if style == "points" { Style::Points } else { Style::Line };
-        Some(Curve { label: label.clone(), style, points: points.collect() })
+        Some(Curve::new(label, style, points.collect()))
     };
     all.filter_map(curve).collect()
 }
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn axes_have_units_logarithms_and_names() {
         let points = vec![(60.0, 100.0), (120.0, 0.0)];
-        let mut curves = [Curve { label: "a.y".into(), style: Style::Line, points }];
+        let mut curves = [Curve::new("a.y", Style::Line, points)];
         let axes = Axes { unit: Some(60.0), log: true, names: vec!["a".into()], ..Axes::default() };
         label(&mut curves, &axes);
         frame(&mut curves, &axes);

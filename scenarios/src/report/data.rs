@@ -199,7 +199,7 @@ fn curve(curve: &Curve) -> Json {
         Style::Line | Style::Step => "line",
     };
     let numbers = curve.points.iter().map(|p| p.0).chain(curve.points.iter().map(|p| p.1));
-    let thinned = (curve.points.len() >= 3 * COLUMNS).then_some(COLUMNS);
+    let thinned = curve.thinned.then_some(COLUMNS);
     json!({ "label": curve.label, "style": style, "thinned": thinned, "data": doubles(numbers) })
 }
 
