@@ -281,6 +281,10 @@ pub fn run(options: &Options) -> std::io::Result<Report> {
     let (_, slow) = each_number(options, "hybrid", &|number| {
         let one = judged(options, &judges, &runner, number);
         let goes_on = !one.keys().iter().any(|key| options.stops_at(key));
+        // A long campaign tells at once what it finds.
+        for found in &one.disagreements {
+            eprintln!("{}: {}", Options::key(found.judge, number), found.finding.difference);
+        }
         join(&mut report.lock().unwrap_or_else(PoisonError::into_inner), one);
         goes_on
     });
