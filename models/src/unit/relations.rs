@@ -16,13 +16,16 @@ use crate::{
     solve::{
         UnitError,
         core::Core,
-        equations::{Detection, Dims, Equations, LinkEquations, Trigger, Truth, Work},
+        equations::{Detection, Dims, Equations, LinkEquations, Relation, Trigger, Truth, Work},
         ode::{Flip, Kind},
         progress::crowded,
         series::Series,
     },
 };
 use std::borrow::Cow;
+
+/// A step looks through so many whole numbers that time passes: a unit without states would pass those of all times.
+const PASSED: f64 = 256.0;
 
 /// The condition of number `event`, of the unit's own events and then of its links.
 fn truth_of<E: Equations>(equations: &E, event: usize) -> Option<&Truth> {
@@ -311,7 +314,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     fn gather_timed(&mut self, until: i64) {
         let last = self.scene.frame.last;
         for k in self.readers.timed.clone() {
-            while let Some((at, side)) = self.next_timed(k, self.state.flips.sides[k]) {
+            while let Some((at, side)) = self.next_timed(k, 0.0) {
                 if at - last > until {
                     break;
                 }
@@ -324,20 +327,24 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     }
 
     /// The tick, counted from the last transition, at which the next relation flips by time and stops
-    /// solvers.
+    /// solvers; or has passed so many whole numbers that a step should not be longer.
     pub(super) fn next_timed_stop(&mut self) -> Option<i64> {
         let (last, count) = (self.scene.frame.last, self.readers.timed.len());
         let tick = |n: usize| {
             let k = self.readers.timed[n];
-            let stops = self.readers.relations[k].stops;
-            let (at, _) = stops.then(|| self.next_timed(k, self.state.flips.sides[k]))??;
-            Some((at - last).max(1))
+            let ahead = match self.readers.relations[k] {
+                Relation { stops: true, .. } => 0.0,
+                Relation { kind: Kind::Floor, .. } => PASSED,
+                _ => return None,
+            };
+            Some((self.next_timed(k, ahead)?.0 - last).max(1))
         };
         (0..count).filter_map(tick).min()
     }
 
-    /// The tick at which relation `k`, affine in time, leaves its side, and where to.
-    fn next_timed(&mut self, k: usize, side: f64) -> Option<(i64, f64)> {
+    /// The tick at which relation `k`, affine in time, leaves its side, or so many whole numbers `ahead` of it, and
+    /// where to.
+    fn next_timed(&mut self, k: usize, ahead: f64) -> Option<(i64, f64)> {
         if !self.readers.relations[k].is_active(&self.scene.frame.discrete) {
             return None;
         }
@@ -345,6 +352,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let held = std::mem::take(&mut self.scratch.held);
         let [value, slope] = self.affine(k, &held);
         self.scratch.held = held;
+        let side = self.state.flips.sides[k] + ahead * slope.signum();
         leaving(self.readers.relations[k].kind, [value, slope], side, self.ticks_per_second())
     }
 

@@ -48,7 +48,7 @@ const EVENT_PATH: [&str; 20] = [
 
 /// Lines of code in these files, without comments, blank lines and tests. They were 6967 before modes that are entered again
 /// (rule 13), and links that are over or fall through (rules 12 and 20), came in.
-const EVENT_PATH_LINES: usize = 7066;
+const EVENT_PATH_LINES: usize = 7075;
 
 /// The rooms of `models` in their order: each imports only from those before it.
 const ROOMS: [&str; 12] = [
