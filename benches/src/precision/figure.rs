@@ -14,7 +14,7 @@ fn curve(label: String, points: &[&Point]) -> Curve {
     let power = |p: &&Point| (p.error.log10(), p.seconds.log10());
     let mut points: Vec<(f64, f64)> = points.iter().map(power).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    Curve { label, style: Style::Line, points }
+    Curve::new(label, Style::Line, points)
 }
 
 fn panel(title: &str, curves: Vec<Curve>) -> Panel {

@@ -19,7 +19,7 @@ pub struct Curve {
 
 impl Curve {
     /// A curve of all these points.
-    pub(super) fn new(label: impl Into<String>, style: Style, points: Vec<Point>) -> Self {
+    pub fn new(label: impl Into<String>, style: Style, points: Vec<Point>) -> Self {
         Self { label: label.into(), style, points, thinned: false }
     }
 

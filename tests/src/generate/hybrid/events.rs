@@ -175,10 +175,9 @@ pub(super) fn events(random: &mut Random, draft: &mut Draft) {
         };
         draft.unit.events.push(event);
     }
-    if draft.gate.is_none() && random.chance(20) {
-        if !(random.chance(30) && end_stop(random, draft)) {
-            modes(random, draft);
-        }
+    let moded = draft.gate.is_none() && random.chance(20);
+    if moded && !(random.chance(30) && end_stop(random, draft)) {
+        modes(random, draft);
     }
 }
 
@@ -199,19 +198,18 @@ fn end_stop(random: &mut Random, draft: &mut Draft) -> bool {
     ]);
     let limit = num(threshold(random, draft));
     let conditions = [relation(hit, draft.x(k), limit), relation(back, drive, num(0.0))];
-    let mut number = draft.unit.events.len();
+    let first = draft.unit.events.len();
     let mut list = Vec::new();
-    for (to, condition) in [1, 0].into_iter().zip(conditions) {
+    for (mode, condition) in conditions.into_iter().enumerate() {
         let counter = draft.discrete(0.0);
         let event = Event {
-            name: format!("e{number}"),
+            name: format!("e{}", first + mode),
             trigger: Trigger::When { condition, touching: None },
             priority: 0,
             reset: vec![(Variable::Discrete(draft.at, counter), add(draft.d(counter), num(1.0)))],
-            to: Some(to),
+            to: Some(1 - mode),
             rest: None,
         };
-        number += 1;
         list.push(Mode { derivatives: None, events: vec![event] });
     }
     let held = draft.unit.derivatives.iter().cloned().map(Some);
