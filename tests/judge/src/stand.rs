@@ -8,7 +8,7 @@ use crate::system::Due;
 use crate::tape::{Sides, Switch};
 use crate::verdict::{FailureKind, Reason};
 
-/// What is solved for anew may come out elsewhere by so much.
+/// Algebraic variables that are solved for anew may differ by so much.
 const SOLVED: f64 = 1e-20;
 
 impl<const M: usize> Sim<'_, M> {
