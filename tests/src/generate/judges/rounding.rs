@@ -135,7 +135,7 @@ pub(super) fn compare_mapped(
 
 /// How far two runs may differ that are equal but for errors: values at events hang on the tick at
 /// which these are executed, and each of so many events may add up to a tick where ticks differ.
-pub(super) fn bounds(case: &Case, other: &Case, events: usize) -> Bounds {
+fn bounds(case: &Case, other: &Case, events: usize) -> Bounds {
     let error = case.settings.error().max(other.settings.error());
     let tick = |c: &Case| 10_f64.powi(-(c.model.resolution as i32));
     let coarse = if case.model == other.model { 0.0 } else { tick(case).max(tick(other)) };

@@ -593,18 +593,3 @@ fn rule_21_quantised_states() {
             .event("e", First, 0),
     ]);
 }
-
-/// A unit without states has no need to look further ahead than what it hears: whole numbers of all times would be
-/// passed again with each segment.
-#[test]
-fn rule_19_whole_numbers_of_the_time_beside_segments() {
-    let text = "connections = ['a.y -> b.i']\n[unit.a]\nkind = 'equations'\nMETHOD\nstates = { x = 1 }\n\
-                derivatives = { x = '-64*(x - t)' }\noutputs = { y = 'x' }\n\
-                [unit.b]\nkind = 'equations'\nMETHOD\ninputs = { i = 1 }\ndiscrete = { n = 0 }\n\
-                outputs = { n = 'n' }\n\
-                [[unit.b.event]]\nname = 'e'\nwhen = '2 < ceil(t)'\nreset = { n = 'n + 1' }\n\
-                [[unit.b.event]]\nname = 'f'\nwhen = 'floor(1000*t) >= 5000'\n";
-    let case = scenario("C19.16", text).curved(1.0).stop(8.0);
-    let case = case.only(&["rk45", "rk23", "taylor", "rodas"]).resolutions(&["us", "ns"]);
-    check(&[case.event("e", Root(2, 1), 0).event("f", Root(5, 1), 0).end_of("b", 0, 1.0)]);
-}

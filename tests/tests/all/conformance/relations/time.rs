@@ -1,5 +1,5 @@
 //! Rule 15, thresholds of time, which are exact; rule 16, what makes no entry in the trace.
-use super::table::{Case, Near, Root, Round, Time, check, event, line, unit, when};
+use super::table::{Case, Near, Root, Round, Time, check, event, line, scenario, unit, when};
 
 #[test]
 fn rule_15_thresholds_of_time() {
@@ -102,4 +102,19 @@ fn rule_16_flips_that_nobody_reads() {
         // A flip that a derivative reads stops the solver, and is no event for anybody either.
         unit("C16.7", &line("0", "if x > 1 then 2 else 1")).end(0, 5.0),
     ]);
+}
+
+/// A unit without states has no need to look further ahead than what it hears: whole numbers of all times would be
+/// passed again with each segment.
+#[test]
+fn rule_19_whole_numbers_of_the_time_beside_segments() {
+    let text = "connections = ['a.y -> b.i']\n[unit.a]\nkind = 'equations'\nMETHOD\nstates = { x = 1 }\n\
+                derivatives = { x = '-64*(x - t)' }\noutputs = { y = 'x' }\n\
+                [unit.b]\nkind = 'equations'\nMETHOD\ninputs = { i = 1 }\ndiscrete = { n = 0 }\n\
+                outputs = { n = 'n' }\n\
+                [[unit.b.event]]\nname = 'e'\nwhen = '2 < ceil(t)'\nreset = { n = 'n + 1' }\n\
+                [[unit.b.event]]\nname = 'f'\nwhen = 'floor(1000*t) >= 5000'\n";
+    let case = scenario("C19.16", text).curved(1.0).stop(8.0);
+    let case = case.only(&["rk45", "rk23", "taylor", "rodas"]).resolutions(&["us", "ns"]);
+    check(&[case.event("e", Root(2, 1), 0).event("f", Root(5, 1), 0).end_of("b", 0, 1.0)]);
 }
