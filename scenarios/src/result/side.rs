@@ -48,6 +48,8 @@ pub(super) const ROUNDING: f64 = 1e-11;
 pub(super) const LEFT: f64 = 4.0 * f64::EPSILON;
 /// A difference below this share of the largest one so far may be one of values that have decayed.
 const NEAR: f64 = 1e-9;
+/// The share of the rounding of pieces that sums of numbers have.
+const EXACT: f64 = 64.0 * f64::EPSILON / ROUNDING;
 /// A tick, in the parts of it by which it may precede an event.
 const LATE: f64 = 512.0;
 /// The share of what its terms give at which a slope is one.
@@ -57,6 +59,11 @@ impl Seen {
     /// A value at an instant; its last sign if it is rounding.
     pub(super) fn kept(&self, z: f64) -> f64 {
         if z != 0.0 && z.abs() <= self.rounding() { self.sign } else { z }
+    }
+
+    /// Its last sign.
+    pub(super) fn sign(&self) -> f64 {
+        self.sign
     }
 
     /// How large a difference is still rounding.
@@ -99,7 +106,9 @@ impl Seen {
         let leaves = slope * c[0] > 0.0 && rest > self.rounding;
         let within = !leaves && c[0].abs() + rest <= self.rounding();
         // A value that moves along its threshold was put there, up to a tick late; one that stands keeps its overshoot.
-        let reach = if level { self.pace.abs() } else { self.late };
+        // Beside it rounding may have left it, too, if it surely moved there.
+        let exact = if self.pace == 0.0 { 0.0 } else { EXACT * self.rounding };
+        let reach = if level { self.pace.abs().max(exact) } else { self.late };
         let came = (c[0] - self.end).abs() <= self.rounding().max(reach) && self.end.abs() <= reach;
         let known = level || c[0].abs() - rest > self.rounding;
         // It has stood on its threshold, and less than a tick has gone by: its event is still to come.
@@ -152,6 +161,10 @@ impl Seen {
             (most > self.rounding).then(|| z(0.5).signum())
         };
         let signs: Vec<Option<f64>> = ends.windows(2).map(known).collect();
+        // It came to its threshold at the kink where this piece begins, less than a tick before the event.
+        let size = |z: f64| z.abs() <= self.late;
+        let kinked = LATE * early > 1.0 + NEAR && size(c[0]) && c[0].abs() < self.end.abs();
+        let kinked = kinked && self.sign != 0.0 && ends.len() == 2;
         let first = signs.iter().flatten().next().copied().unwrap_or(0.0);
         let mut last = if self.sign == 0.0 { first } else { self.sign };
         let side = |(pair, sign): (&[f64], &Option<f64>)| {
@@ -163,7 +176,7 @@ impl Seen {
         let mut sides: Vec<Side> = instant.into_iter().chain(pieces).collect();
         self.sign = last;
         // A piece that begins on its threshold but for rounding has come to it from no side.
-        if event && signs[..signs.len() - 1].iter().any(Option::is_some) {
+        if event && (kinked || signs[..signs.len() - 1].iter().any(Option::is_some)) {
             self.stand(&mut sides, &ends, early);
         }
         sides

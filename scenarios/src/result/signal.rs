@@ -145,8 +145,13 @@ impl Compiled {
                 return;
             }
             let all = rows.iter().zip(&mut *seen).enumerate();
+            // Between two kinks within a part of a tick signals keep their sides.
+            let kink = a > 0.0 && b < 1.0 && b - a < SHORT * early;
             known.clear();
             known.extend(all.map(|(k, (c, seen))| {
+                if kink {
+                    return Some(seen.sign());
+                }
                 let rounding = near.get(k).copied().filter(|_| seen.is_near());
                 let band = bands.get(k).copied().filter(|_| b == 1.0);
                 seen.side(c, (early / (b - a), band), rounding)
@@ -349,6 +354,8 @@ impl Curves for Over<'_> {
     }
 }
 
+/// Half a tick, in the parts of it by which it may precede an event.
+const SHORT: f64 = 256.0;
 /// The largest part of an interval that counts as an instant: what rounding makes of a threshold is no longer.
 const INSTANT: f64 = 1e-8;
 /// The share of the coefficients of an output by which it may be rounded.

@@ -156,3 +156,53 @@ fn times_whose_mean_ticks_change_are_refused() {
     assert!(told.contains("their mean of 2.5000e0 s becomes 3.0000e0 s"), "{told}");
     assert!(plan(&text.replace("resolution = 's'", "resolution = 'ms'")).is_ok());
 }
+
+/// The results of these names.
+fn values<const N: usize>(text: &str, names: [&str; N]) -> [f64; N] {
+    let done = run(text, &[]);
+    names.map(|name| value(&done, name).unwrap_or(f64::NAN))
+}
+
+#[test]
+fn kinks_within_a_tick_of_an_event_are_no_changes() {
+    // The value comes to zero between two ticks and goes on below it to the next one, at most 2e-7.
+    for (form, resolution) in [
+        ("if x > 0 then 200*x else 0", "ns"),
+        ("if x > 0 then 200*x else 0", "us"),
+        ("200*max(x, 0)", "ns"),
+        ("if x > 0 then 200*x else 0", "ps"),
+    ] {
+        for method in ["rk45", "rodas", "taylor", "qss2"] {
+            let text = format!(
+                "stop = '20 s'\nresolution = '{resolution}'\n[unit.m]\nkind = 'equations'\nstates = {{ x = '0.3+1/7' }}\n\
+                 discrete = {{ s = -1 }}\nlet = {{ f = '{form}' }}\nderivatives = {{ x = 's' }}\noutputs = {{ f = 'f' }}\n\
+                 method = '{method}'\n[[unit.m.event]]\nname = 'turn'\nwhen = 'x < -0.2 and s < 0 or x > 0.5 and s > 0'\n\
+                 reset = {{ s = '-s' }}\n[result]\nboth = 'count(abs(m.f) > 0)'\nsquare = 'count(m.f*m.f > 0)'\n\
+                 above = 'count(m.f > 0)'\nlong = 'duration(abs(m.f) > 0)'"
+            );
+            let [both, square, above, long] = values(&text, ["both", "square", "above", "long"]);
+            assert_eq!([both, square, above], [15.0; 3], "{form}, {resolution}, {method}");
+            assert!((long - 14.4).abs() < 1e-4, "{form}, {resolution}, {method}: {long}");
+        }
+    }
+}
+
+#[test]
+fn values_stand_on_thresholds_at_fine_ticks() {
+    for resolution in ["us", "ns", "ps", "fs"] {
+        for method in ["rk45", "rodas", "rk4", "taylor", "closed", "qss1"] {
+            let text = format!(
+                "stop = '9 s'\nresolution = '{resolution}'\n[unit.a]\nkind = 'equations'\ndiscrete = {{ s = 1 }}\n\
+                 states = {{ x = 0 }}\nderivatives = {{ x = 's' }}\noutputs = {{ x = 'x' }}\nmethod = '{method}'\nSTEP\
+                 [[unit.a.event]]\nname = 'stop'\nat = '6 s'\nreset = {{ s = 0 }}\n\
+                 [[unit.a.event]]\nname = 'go'\nat = '8 s'\nreset = {{ s = -1 }}\n\
+                 [result]\nreached = 'duration(a.x >= 6)'\non = 'duration(a.x == 6)'\nfirst = 'first(a.x >= 6)'\n\
+                 times = 'count(a.x >= 6)'"
+            );
+            let step = if method == "rk4" { "step = '0.1 s'\n" } else { "" };
+            let text = text.replace("STEP", step);
+            let found = values(&text, ["reached", "on", "first", "times"]);
+            assert_eq!(found, [2.0, 2.0, 6.0, 1.0], "{resolution}, {method}");
+        }
+    }
+}
