@@ -38,7 +38,8 @@
 //! # }
 //! ```
 use super::{
-    ANSWERS, Conducted, Limits, RESULTS, Row, Runner, STORE, Sets, Store, Study, StudyError,
+    ANSWERS, Conducted, Limits, RESULTS, Reader, Row, Runner, STORE, Sets, Store, Study,
+    StudyError,
     answer::{self, Answer},
     conduct::{Piece, Progress, conduct, key_of},
     store::{Runs, Status, Stored},
@@ -118,6 +119,8 @@ impl Home {
         let fresh = !out.join(STORE).is_file();
         if fresh {
             empty(out)?;
+        } else {
+            same_study(&out.join(STORE), file)?;
         }
         let (store, known) = Store::open(&out.join(STORE), &study.results, retry, others)?;
         let (out, file) = (out.to_owned(), file.to_owned());
@@ -278,6 +281,21 @@ fn empty(out: &Path) -> Result<(), StudyError> {
         }
     }
     Ok(())
+}
+
+/// Refuses the store of another study, whose tables would be replaced. A study file that was moved is no longer where
+/// its store says.
+fn same_study(store: &Path, file: &Path) -> Result<(), StudyError> {
+    let known = Reader::open(store).and_then(|reader| reader.study());
+    let real = |path: &Path| fs::canonicalize(path).ok();
+    match known.ok().and_then(|other| real(&other)) {
+        Some(other) if Some(&other) != real(file).as_ref() => {
+            let (store, other) = (store.display(), other.display());
+            let why = "choose another directory with --out, or remove this one";
+            Err(StudyError::Refused(format!("{store}: belongs to the study {other}; {why}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The settings for values of parameters, in the order of `[vary]`.

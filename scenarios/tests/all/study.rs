@@ -9,7 +9,7 @@ use std::{
 use superdense::{
     run::pulse::Pulse,
     study::{
-        Limits, Lost, Row, Runner, ScenarioRunner, Sets, Store, Study, answer, conduct, table,
+        Home, Limits, Lost, Row, Runner, ScenarioRunner, Sets, Store, Study, answer, conduct, table,
     },
 };
 use superdense_kernel::message::Digest;
@@ -183,6 +183,23 @@ fn a_study_that_was_stopped_goes_on() {
     assert!(stops > 0 && runs <= whole.fresh + 2 * stops * 2, "{runs} of {}", whole.fresh);
     // Nothing is left to do.
     assert_eq!(all(&study, &runner, &parts, 2).fresh, 0);
+}
+
+#[test]
+fn a_directory_belongs_to_one_study() {
+    let folder = Folder::new("study-other");
+    let (study, _) = study_of(&folder, STUDY);
+    let out = folder.0.join("out");
+    let open = |name: &str| {
+        let file = folder.write(name, STUDY);
+        Home::open(&study, &file, &out, false).and_then(Home::close)
+    };
+    open("first.toml").expect("a fresh directory");
+    open("first.toml").expect("its own directory");
+    let error = open("second.toml").expect_err("the directory of another study").to_string();
+    assert!(error.contains("first.toml") && error.contains("--out"), "{error}");
+    std::fs::rename(folder.0.join("first.toml"), folder.0.join("moved.toml")).expect("moved");
+    open("moved.toml").expect("a study file that was moved");
 }
 
 #[test]
