@@ -28,8 +28,8 @@ impl<F: FnMut(f64, &mut [f64])> Curves for F {
 /// Functions are sampled at Chebyshev-Lobatto points; where the last coefficients of the Chebyshev series do
 /// not vanish, the interval is halved (Trefethen 2013, "Approximation Theory and Approximation Practice",
 /// chapters 3 and 8). Functions know their arguments up to the share `rounding` of the interval: coefficients
-/// that do not decrease beside it will not do so on shorter parts. A jump ends in a part that is too short to
-/// matter; the function keeps its value there until the end of that part.
+/// that do not decrease beside it will not do so on shorter parts. A jump, a kink or an instant with another value ends
+/// in a part that is too short to matter; the function keeps its value in the middle of that part.
 ///
 /// So many `guides` are sampled behind the functions and are not passed on: functions switch where these pass
 /// zero. Parts end there: a function that looks flat at all points may have kinks between them, or jump and come
@@ -65,7 +65,8 @@ pub fn cut(
         }
         for f in 0..dim {
             let lost = cuts.signs && !probe.series[f][0].is_finite();
-            let jumps = (fine || !gives_up) && probe.jumps(f);
+            let sharp = !fine && !gives_up && part.halvings == 0;
+            let jumps = sharp || (fine || !gives_up) && probe.jumps(f);
             let (powers, length) = probe.powers(f);
             let middle = probe.middle(f);
             let c = if jumps || lost { &probe.nodes[middle..=middle] } else { &powers[..length] };

@@ -461,3 +461,20 @@ fn conditions_without_a_number() {
         value(&done, "d")
     );
 }
+
+/// The signal touches 1 and -1, at instants that a step may meet or not.
+#[test]
+fn steps_of_a_touching_value_are_whole_numbers() {
+    for method in ["rodas", "rk45", "taylor", "closed"] {
+        let text = format!(
+            "stop = '10 s'\n[unit.m]\nkind = 'equations'\nmethod = '{method}'\nstates = {{ x = 0.3, v = 1 }}\n\
+             derivatives = {{ x = 'v', v = '-4*x' }}\noutputs = {{ d = 'sin(2*v)' }}\n\
+             [result]\nmost = 'max(abs(floor(m.d*2)))'\nroot = 'max(sqrt(abs(floor(m.d*2))))'"
+        );
+        let done = run(&text, &[]);
+        let [most, root] = ["most", "root"].map(|name| value(&done, name).unwrap());
+        // A solution that goes beyond -1 by its tolerance has the next whole number there.
+        assert!([2.0, 3.0].contains(&most), "{method}: {most}");
+        assert!((root - most.sqrt()).abs() < 1e-12, "{method}: {root}");
+    }
+}
