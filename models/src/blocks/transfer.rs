@@ -39,6 +39,10 @@ fn coefficients(params: &Params) -> Checked<(Vec<f64>, Vec<f64>)> {
     };
     let (mut b, mut a) = (read("numerator", &mut r), read("denominator", &mut r));
     r.finish(())?;
+    // Other tools write numerators as long as denominators.
+    while b.len() > 1 && b.last() == Some(&0.0) {
+        b.pop();
+    }
     let mut r = Reader::new(params);
     let lead = a.last().copied().unwrap_or(0.0);
     let help = "begin with the coefficient of the highest power";
@@ -185,6 +189,19 @@ mod tests {
                 assert!(error < 3e-6, "{error} at {t} s of {f} Hz");
             }
         }
+    }
+
+    #[test]
+    fn numerators_may_begin_with_zeros() {
+        let bench = |numerator: &str| {
+            let unit = format!(
+                "connections=['s.y -> g.u']\n[unit.s]\nkind='constant'\nvalue=1.0\n\
+                 [unit.g]\nkind='transfer-function'\nnumerator={numerator}\ndenominator=[2, 4]"
+            );
+            Bench::run(&unit, 2.0).held("g.y", 1.0)
+        };
+        assert_eq!(bench("[0, 0, 3]"), bench("[3]"));
+        assert!((bench("[3]") - 0.75 * (1.0 - (-2.0f64).exp())).abs() < 1e-6);
     }
 
     #[test]
