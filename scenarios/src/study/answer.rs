@@ -9,7 +9,7 @@ use super::{
 };
 use serde::{Serialize, Serializer};
 use std::collections::HashSet;
-use superdense_study::{Boundary, Change, interval, replicate::LEVEL};
+use superdense_study::{Boundary, Change, Verdict, interval, replicate::LEVEL};
 
 /// Changes of a condition beyond which it probably compares what is equal but for errors.
 const MANY: usize = 4;
@@ -47,6 +47,15 @@ pub struct BoundaryAnswer {
     /// All of them, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     all: Vec<ChangeAnswer>,
+    /// First and last value at which the runs do not say, between two points at which they say one and the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unsure: Option<[f64; 2]>,
+    /// Points with a verdict that is certain.
+    #[serde(skip)]
+    certain: usize,
+    /// Without a change: the verdict of the points that are certain.
+    #[serde(skip)]
+    verdict: Option<bool>,
     /// Without a change: whether the condition holds at all points; none where some are not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     everywhere: Option<bool>,
@@ -200,7 +209,11 @@ fn boundary(
         |run: &&&Stored| run.status == Status::Done && keep.is_some_and(|k| k.absent(&run.results));
     let lacking = runs.iter().filter(|runs| runs.iter().any(|r| absent(&r))).count();
     let first = changes.first();
-    let certain = search.found().iter().find_map(|(_, verdict)| *verdict);
+    let unsure = search.unsure();
+    let certain = |found: &(f64, Option<Verdict>)| found.1.filter(|v| *v != Verdict::Unsure);
+    let verdicts = search.found().iter().filter_map(certain);
+    let verdict = verdicts.clone().next().map(|v| v == Verdict::Holds);
+    let verdict = verdict.filter(|_| changes.is_empty());
     let all = |c: &Change| ChangeAnswer { holds: c.holds(), fails: c.fails(), band: c.band };
     BoundaryAnswer {
         words: String::new(),
@@ -216,9 +229,10 @@ fn boundary(
         band: first.and_then(|c| c.band),
         changes: changes.len(),
         all: changes.iter().filter(|_| changes.len() > 1).map(all).collect(),
-        everywhere: certain
-            .filter(|_| changes.is_empty() && !search.incomplete())
-            .map(|v| v == superdense_study::Verdict::Holds),
+        unsure,
+        certain: verdicts.count(),
+        verdict,
+        everywhere: verdict.filter(|_| unsure.is_none() && !search.incomplete()),
         points: runs.len(),
         runs: runs.iter().map(Vec::len).sum(),
         absent: lacking,
@@ -342,15 +356,19 @@ impl BoundaryAnswer {
                 let (low, high, band) = (at(low), at(high), band(self.band));
                 format!("{keep} {first} up to {over} = {low}, {then} from {high}{band}")
             }
-            (None, None) => match self.everywhere {
-                Some(true) => format!("{keep} {holds_word} at all {} points", self.points),
-                Some(false) => format!("{keep} {fails_word} at all {} points", self.points),
-                None if self.incomplete => {
+            (None, None) => match (self.everywhere, self.verdict) {
+                (Some(true), _) => format!("{keep} {holds_word} at all {} points", self.points),
+                (Some(false), _) => format!("{keep} {fails_word} at all {} points", self.points),
+                _ if self.incomplete => {
                     format!(
                         "{keep}: no change where it is known; some points have no run with results"
                     )
                 }
-                None => format!("{keep}: nothing is certain"),
+                (None, Some(holds)) => {
+                    let word = if holds { holds_word } else { fails_word };
+                    format!("{keep} {word} at {} of {} points", self.certain, self.points)
+                }
+                (None, None) => format!("{keep}: nothing is certain"),
             },
             (holds, fails) => {
                 let (word, x) = match holds {
@@ -360,6 +378,10 @@ impl BoundaryAnswer {
                 format!("{keep} {word} at {over} = {}{}", at(x), band(self.band))
             }
         };
+        if self.unsure.is_some() {
+            let also = if self.changes > 0 { "; elsewhere" } else { "" };
+            words += &format!("{also}{}", band(self.unsure));
+        }
         if self.changes > 1 {
             words += &format!("; {} changes", self.changes);
         }

@@ -107,6 +107,26 @@ impl Boundary {
         self.found.iter().any(|f| f.1.is_none())
     }
 
+    /// First and last value without a certain verdict that lie between two points of one verdict, and so in the band of
+    /// no change.
+    pub fn unsure(&self) -> Option<[f64; 2]> {
+        let (mut last, mut band, mut all): (Option<Verdict>, Option<[f64; 2]>, _) =
+            (None, None, None);
+        for &(x, verdict) in &self.found {
+            match verdict {
+                None => {}
+                Some(Verdict::Unsure) => band = Some([band.map_or(x, |b| b[0]), x]),
+                Some(certain) => {
+                    if let Some([a, b]) = band.take().filter(|_| last == Some(certain)) {
+                        all = Some([all.map_or(a, |all: [f64; 2]| all[0]), b]);
+                    }
+                    last = Some(certain);
+                }
+            }
+        }
+        all
+    }
+
     /// All changes from the lowest on.
     pub fn changes(&self) -> Vec<Change> {
         let mut changes = Vec::new();
@@ -259,6 +279,18 @@ mod tests {
         assert!(0.95 < below && below < first && first <= last && last < above && above < 1.05);
         assert!(first - below < 1.5e-4 && above - last < 1.5e-4, "{changes:?}");
         assert!(points < 60, "{points} points");
+    }
+
+    /// Nothing is certain about 1, and the condition fails on both sides: no change, and no verdict of all points.
+    #[test]
+    fn a_peak_that_may_hold_is_unsure() {
+        let run = |x: f64| (0..10).map(|r| once(-(x - 1.0).abs() + noise(x, r))[0]).collect();
+        let (boundary, _) = search(delays(), run);
+        assert!(boundary.changes().is_empty(), "{:?}", boundary.changes());
+        let Some([first, last]) = boundary.unsure() else { panic!("{:?}", boundary.found()) };
+        assert!(0.4 < first && first < 1.0 && 1.0 < last && last < 1.6, "{first} {last}");
+        let (sure, _) = search(delays(), |x| once(1.15973 - x));
+        assert_eq!(sure.unsure(), None);
     }
 
     #[test]
