@@ -427,10 +427,11 @@ impl<'f> Events<'f> {
             let parts = parts_that_must_hold(condition);
             let wrong = condition.atoms().iter().enumerate().any(|(i, atom)| {
                 let equal = matches!(atom.relation, Comparison::Equal | Comparison::NotEqual);
-                let moves = equal && f.relation(&atom.z, only).is_some();
+                let remainder = is_remainder(atom, stands);
+                let moves = (equal || remainder) && f.relation(&atom.z, only).is_some();
                 let moves = moves && !atom.z.vars().iter().all(stands);
                 let seen = atom.relation == Comparison::Equal && parts.contains(&i);
-                moves && (!seen || is_remainder(atom, stands))
+                moves && (!seen || remainder)
             });
             let on = f.condition(condition, only);
             (wrong || f.equalities > before, on)

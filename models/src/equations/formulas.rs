@@ -6,8 +6,7 @@ use super::{
 use crate::{
     kinds::{Located, Param, ParamError, Span},
     maths::expr::{
-        Compare, Comparison, Expr, Freezer, Frozen, Names, Node, Op, Scope, Symbol, VarId,
-        built_in, nearest,
+        Compare, Expr, Freezer, Frozen, Names, Node, Op, Scope, Symbol, VarId, built_in, nearest,
     },
     solve::equations::Dims,
 };
@@ -386,10 +385,10 @@ fn freezer(dims: &Dims) -> Freezer<Moves> {
     Freezer::new(VarId(dims.first_side() as u32), Box::new(move |v| v.0 < still))
 }
 
-/// A comparison for equality of what moves holds at instants that nobody would see; one of a `remainder` and
+/// A comparison for equality of what moves holds at instants that nobody would see; one of a `remainder` with
 /// zero at no tick, for the remainder jumps there.
 pub(super) fn equality(span: &Span, remainder: bool) -> ParamError {
-    const ZERO: &str = "a remainder that moves is equal to zero at no tick: it jumps there";
+    const ZERO: &str = "a remainder that moves is zero at no tick: it jumps there";
     const COUNT: &str = "keep the next multiple in a discrete value, as in when = \"x >= next\" with \
                          reset = { next = \"next + 1\" }; for multiples of time use every = \"1 s\"";
     const ERROR: &str = "`==` and `!=` compare values that move between events";
@@ -399,11 +398,14 @@ pub(super) fn equality(span: &Span, remainder: bool) -> ParamError {
     ParamError::at(span.clone(), error).help(help)
 }
 
-/// Whether a comparison is one for equality of a remainder, `mod(a, b)`, that moves and zero.
+/// Whether a comparison is one of a remainder, `mod(a, b)`, that moves and zero.
 pub(super) fn is_remainder(atom: &Compare, stands: impl Fn(&VarId) -> bool) -> bool {
-    matches!(atom.relation, Comparison::Equal | Comparison::NotEqual)
-        && matches!(atom.z.nodes().last(), Some(Node::Call(Op::Mod, _)))
-        && !atom.z.vars().iter().all(stands)
+    let nodes = atom.z.nodes();
+    let last = match nodes.last() {
+        Some(Node::Call(Op::Neg, [a, ..])) => nodes.get(*a as usize),
+        last => last,
+    };
+    matches!(last, Some(Node::Call(Op::Mod, _))) && !atom.z.vars().iter().all(stands)
 }
 
 /// The table of a mode under a key.

@@ -99,7 +99,9 @@ pub fn model(model: &Model) -> Option<&'static str> {
         return Some("members of a link know what others hold as inputs, which move (rule 14)");
     }
     if any(&|c, _| compares_ends(c)) {
-        return Some("a remainder and an end of its range: true always or never, but for rounding");
+        return Some(
+            "a remainder that moves and zero are not compared (C14.21); it never equals its divisor",
+        );
     }
     if any(&|c, _| equates_algebraic(c)) {
         return Some(
@@ -182,17 +184,13 @@ fn has_relation(c: &Condition, is: &dyn Fn(Comparison, &Expr, &Expr) -> bool) ->
     }
 }
 
-/// Whether a condition compares a remainder with an end of its range in a way that is always or never true.
+/// Whether a condition compares a remainder with zero, or asks whether it equals its divisor.
 fn compares_ends(c: &Condition) -> bool {
-    use Comparison::{AtLeast, AtMost, Equal, Greater, Less, NotEqual};
     has_relation(c, &|how, a, b| match (a, b) {
         (Expr::Binary(Binary::Mod, _, divisor), Expr::Number(x))
         | (Expr::Number(x), Expr::Binary(Binary::Mod, _, divisor)) => {
-            let outside =
-                if matches!(a, Expr::Number(_)) { [Greater, AtMost] } else { [Less, AtLeast] };
-            let equal = [Equal, NotEqual].contains(&how);
-            *x == 0.0 && (equal || outside.contains(&how))
-                || equal && matches!(&**divisor, Expr::Number(y) if y == x)
+            let equal = matches!(how, Comparison::Equal | Comparison::NotEqual);
+            *x == 0.0 || equal && matches!(&**divisor, Expr::Number(y) if y == x)
         }
         _ => false,
     })
