@@ -6,7 +6,8 @@ use super::{
 use crate::{
     kinds::{Located, Param, ParamError, Span},
     maths::expr::{
-        Compare, Expr, Freezer, Frozen, Names, Node, Op, Scope, Symbol, VarId, built_in, nearest,
+        Compare, Comparison, Expr, Freezer, Frozen, Names, Node, Op, Scope, Symbol, VarId,
+        built_in, nearest,
     },
     solve::equations::Dims,
 };
@@ -398,14 +399,11 @@ pub(super) fn equality(span: &Span, remainder: bool) -> ParamError {
     ParamError::at(span.clone(), error).help(help)
 }
 
-/// Whether a comparison is one of a remainder, `mod(a, b)`, that moves and zero.
+/// Whether a comparison holds only, or all but, while a remainder, `mod(a, b)`, that moves is zero.
 pub(super) fn is_remainder(atom: &Compare, stands: impl Fn(&VarId) -> bool) -> bool {
-    let nodes = atom.z.nodes();
-    let last = match nodes.last() {
-        Some(Node::Call(Op::Neg, [a, ..])) => nodes.get(*a as usize),
-        last => last,
-    };
-    matches!(last, Some(Node::Call(Op::Mod, _))) && !atom.z.vars().iter().all(stands)
+    matches!(atom.relation, Comparison::Equal | Comparison::NotEqual | Comparison::LessEq)
+        && matches!(atom.z.nodes().last(), Some(Node::Call(Op::Mod, _)))
+        && !atom.z.vars().iter().all(stands)
 }
 
 /// The table of a mode under a key.

@@ -100,7 +100,7 @@ pub fn model(model: &Model) -> Option<&'static str> {
     }
     if any(&|c, _| compares_ends(c)) {
         return Some(
-            "a remainder that moves and zero are not compared (C14.21); it never equals its divisor",
+            "a remainder and an end of its range: refused (C14.21), or true always or never but for rounding",
         );
     }
     if any(&|c, _| equates_algebraic(c)) {
