@@ -223,7 +223,8 @@ impl<'a> Reader<'a> {
             let help = "names are letters, digits and _, and do not start with a digit";
             return refuse(format!("`{}` cannot be the name of a result", name.value), help);
         }
-        if self.eval.scope.has(&name.value) || name.value == "stop" || name.value == "time" {
+        let taken = ["stop", "time", "pi"].contains(&name.value.as_str());
+        if taken || text::is_word(&name.value) || self.eval.scope.has(&name.value) {
             let message = format!("`{}` has a meaning already", name.value);
             return refuse(
                 message,
