@@ -48,6 +48,8 @@ pub struct UnitStatistics {
     pub coarse_outputs: u64,
     /// How often a state of a quantised method swung to and fro within its quantum.
     pub lost_states: u64,
+    /// Relations that were beyond their threshold without a flip, by less than a large error.
+    pub unsure_relations: u64,
     /// Tables of times none of whose rows a run came to.
     pub unread_tables: u64,
 }
@@ -87,6 +89,7 @@ impl UnitStatistics {
             ("cut_steps", self.cut_steps),
             ("coarse_outputs", self.coarse_outputs),
             ("lost_states", self.lost_states),
+            ("unsure_relations", self.unsure_relations),
             ("unread_tables", self.unread_tables),
         ]
     }
@@ -112,6 +115,7 @@ impl UnitStatistics {
             cut_steps: sum("cut_steps"),
             coarse_outputs: sum("coarse_outputs"),
             lost_states: sum("lost_states"),
+            unsure_relations: sum("unsure_relations"),
             unread_tables: sum("unread_tables"),
         }
     }

@@ -103,6 +103,8 @@ impl<E: Equations, C: Core<E>> Atomic<Value> for Unit<E, C> {
             located: self.state.located,
             cut_steps: self.state.cut_steps,
             coarse_outputs: ports.filter(is_coarse).count() as u64,
+            unsure_relations: self.state.flips.past.iter().filter(|past| past.unsure).count()
+                as u64,
             ..UnitStatistics::default()
         };
         self.core.count(&mut counts);

@@ -3,7 +3,7 @@ use superdense_models::signal::statistics::UnitStatistics;
 
 /// A count of a unit that may make results wrong, and how.
 pub(super) type Doubt = (fn(&UnitStatistics) -> u64, fn(&UnitStatistics) -> String);
-pub(super) const DOUBTS: [Doubt; 5] = [
+pub(super) const DOUBTS: [Doubt; 6] = [
     (
         |counts| counts.coarse_outputs,
         |_| {
@@ -17,6 +17,15 @@ pub(super) const DOUBTS: [Doubt; 5] = [
         |_| {
             "a state swung to and fro within its quantum and was no larger than that, by which what is nonlinear in it \
              may be wrong: give a smaller `dq_min` (under the method auto `absolute_tolerance`), or the method rodas"
+                .to_owned()
+        },
+    ),
+    (
+        |counts| counts.unsure_relations,
+        |_| {
+            "what a condition or an `if` compares was beyond its threshold by less than its error, which is more than a \
+             hundredth of all that it ever was: its sign is not sure, and changed late or never (rule 5 of docs/conditions.md); \
+             tighten `tolerance` and `absolute_tolerance`, or make the difference larger, such as a resistance"
                 .to_owned()
         },
     ),

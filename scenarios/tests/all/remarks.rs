@@ -112,3 +112,25 @@ fn crossings_that_turn_the_signal() {
     let done = crate::results::run(text, &[]);
     assert_eq!(says(&done, "foretold"), 0, "{:?}", done.summary.notes);
 }
+
+/// The voltage across the diode, 3.5 uV to 0.35 mV, is below the error of the capacitor beside it: it conducts backwards.
+#[test]
+fn signs_below_the_error_are_told() {
+    let rectifier = |tolerance: &str, on: &str| {
+        let text = format!(
+            "stop = '5 ms'\nsample = 'none'\n[unit.p]\nkind = 'equations'\nmethod = 'rodas'\ntolerance = {tolerance}\n\
+             absolute_tolerance = {tolerance}\nstates = {{ u = 0 }}\nlet = {{ vs = '17*sin(2*pi*330*t)' }}\n\
+             derivatives = {{ u = '((if vs > u then (vs - u)/{on} else (vs - u)*1e-6) - u/100)/1e-5' }}\n\
+             outputs = {{ u = 'u' }}\n[result]\nu = 'final(p.u)'"
+        );
+        let done = run(&text, &[]);
+        let told = done.summary.notes.iter().any(|note| note.contains("its sign is not sure"));
+        (value(&done, "u").unwrap(), told)
+    };
+    for (tolerance, on) in [("1e-6", "1e-3"), ("1e-4", "1e-1"), ("1e-6", "1e-5")] {
+        let (u, told) = rectifier(tolerance, on);
+        assert!((u - 5.6584).abs() > 0.1 && told, "{tolerance} {on}: {u}");
+    }
+    let (u, told) = rectifier("1e-9", "1e-1");
+    assert!((u - 5.6584).abs() < 1e-3 && !told, "{u}");
+}

@@ -20,6 +20,10 @@ pub(super) trait Curve {
 /// Flips of one relation within one search: beyond so many, something is wrong with its function.
 pub(super) const MOST: usize = 10_000;
 
+/// The share of what a function ever was from which on it is beyond zero, and that from which on its error is large.
+const PART: f64 = 1e-3;
+const LARGE: f64 = 1e-2;
+
 /// Working memory of a walk: points in ascending order, and the function there.
 #[derive(Debug, Default)]
 pub(super) struct Walk {
@@ -82,12 +86,16 @@ impl Walk {
         doubts: &mut impl Doubts,
         (flips, past): (&mut Vec<Flip>, &mut Past),
     ) -> Option<f64> {
-        if stays(watched, *side, curve.range()) {
+        let range = curve.range();
+        let far = past.most(*side);
+        if stays(watched, *side, range) {
+            *far = far.max(range.0.abs()).max(range.1.abs());
             // Beyond the band it has left it.
-            *past = Past::default();
+            *past = Past { touched: false, nearing: 0.0, slack: 0.0, ..*past };
             return None;
         }
         self.place(curve, within);
+        *far = self.values.iter().fold(*far, |far, z| far.max(z * side.signum()));
         let relation = k as u16;
         let (mut piece, mut fresh) = (0, true);
         let (begun, mut reached) = (*side, None);
@@ -106,6 +114,11 @@ impl Walk {
             *side = next;
             past.slack = curve.rounding(t);
             (piece, fresh) = (at, false);
+        }
+        let (beyond, far) = (-*side * self.values[self.values.len() - 1], *past.most(*side));
+        let sign = watched.kind == Kind::Sign && !watched.slides;
+        if !past.unsure && sign && far > 0.0 && beyond > PART * far {
+            past.unsure = doubts.bound(k, within.end) > LARGE * far;
         }
         if let Some(band) = watched.touching {
             self.touches(curve, (band, past), (relation, begun), within, doubts, flips);
