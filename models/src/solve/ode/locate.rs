@@ -141,7 +141,7 @@ pub struct Past {
     pub nearing: f64,
     /// How far it may begin beyond the end of its side, since rounding put it there.
     pub slack: f64,
-    /// How far from zero it ever was above, and below.
+    /// How far from zero it ever was while it was above, and below.
     pub most: [f64; 2],
     /// It was beyond zero without a flip, by less than an error that is large beside all that it ever was on its side.
     pub unsure: bool,
@@ -149,6 +149,7 @@ pub struct Past {
 
 impl Past {
     /// How far from zero it ever was on a side.
+    #[inline]
     pub fn most(&mut self, side: f64) -> &mut f64 {
         &mut self.most[usize::from(side < 0.0)]
     }

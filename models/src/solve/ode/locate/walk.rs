@@ -88,14 +88,16 @@ impl Walk {
     ) -> Option<f64> {
         let range = curve.range();
         let far = past.most(*side);
+        let reach = if -range.0 > range.1 { -range.0 } else { range.1 };
+        if reach > *far {
+            *far = reach;
+        }
         if stays(watched, *side, range) {
-            *far = far.max(range.0.abs()).max(range.1.abs());
             // Beyond the band it has left it.
-            *past = Past { touched: false, nearing: 0.0, slack: 0.0, ..*past };
+            (past.touched, past.nearing, past.slack) = (false, 0.0, 0.0);
             return None;
         }
         self.place(curve, within);
-        *far = self.values.iter().fold(*far, |far, z| far.max(z * side.signum()));
         let relation = k as u16;
         let (mut piece, mut fresh) = (0, true);
         let (begun, mut reached) = (*side, None);
@@ -115,10 +117,11 @@ impl Walk {
             past.slack = curve.rounding(t);
             (piece, fresh) = (at, false);
         }
-        let (beyond, far) = (-*side * self.values[self.values.len() - 1], *past.most(*side));
+        let beyond = -*side * self.values[self.values.len() - 1];
         let sign = watched.kind == Kind::Sign && !watched.slides;
-        if !past.unsure && sign && far > 0.0 && beyond > PART * far {
-            past.unsure = doubts.bound(k, within.end) > LARGE * far;
+        if beyond > 0.0 && sign && !past.unsure {
+            let far = *past.most(*side);
+            past.unsure = beyond > PART * far && doubts.bound(k, within.end) > LARGE * far;
         }
         if let Some(band) = watched.touching {
             self.touches(curve, (band, past), (relation, begun), within, doubts, flips);
