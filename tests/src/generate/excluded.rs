@@ -184,13 +184,16 @@ fn has_relation(c: &Condition, is: &dyn Fn(Comparison, &Expr, &Expr) -> bool) ->
     }
 }
 
-/// Whether a condition compares a remainder with zero, or asks whether it equals its divisor.
+/// Whether a condition compares a remainder with an end of its range in a way that is refused, always or never true.
 fn compares_ends(c: &Condition) -> bool {
     has_relation(c, &|how, a, b| match (a, b) {
         (Expr::Binary(Binary::Mod, _, divisor), Expr::Number(x))
         | (Expr::Number(x), Expr::Binary(Binary::Mod, _, divisor)) => {
+            let left = matches!(b, Expr::Number(_));
+            // `0 < mod(x, 1)` and `mod(x, 1) > 0` stay.
+            let ordinary = if left { Comparison::Greater } else { Comparison::Less };
             let equal = matches!(how, Comparison::Equal | Comparison::NotEqual);
-            *x == 0.0 || equal && matches!(&**divisor, Expr::Number(y) if y == x)
+            *x == 0.0 && how != ordinary || equal && matches!(&**divisor, Expr::Number(y) if y == x)
         }
         _ => false,
     })
