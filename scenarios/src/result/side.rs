@@ -162,9 +162,9 @@ impl Seen {
         };
         let signs: Vec<Option<f64>> = ends.windows(2).map(known).collect();
         // It came to its threshold at the kink where this piece begins, less than a tick before the event.
-        let size = |z: f64| z.abs() <= self.late;
-        let kinked = LATE * early > 1.0 + NEAR && size(c[0]) && c[0].abs() < self.end.abs();
-        let kinked = kinked && self.sign != 0.0 && ends.len() == 2;
+        let short = LATE * early > 1.0 + NEAR && ends.len() == 2;
+        let begins = c[0].abs() <= self.late && c[0].abs() < self.end.abs();
+        let kinked = short && begins && self.sign != 0.0;
         let first = signs.iter().flatten().next().copied().unwrap_or(0.0);
         let mut last = if self.sign == 0.0 { first } else { self.sign };
         let side = |(pair, sign): (&[f64], &Option<f64>)| {
