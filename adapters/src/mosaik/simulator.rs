@@ -202,11 +202,15 @@ impl Simulator {
 
     fn request(&mut self) -> Result<Request, SimulatorError> {
         loop {
-            if (self.interrupted)() {
-                return Err(SimulatorError::Interrupted);
+            // A world says that it stops, and asks the process to terminate at once: its word is heard first.
+            let interrupted = (self.interrupted)();
+            if interrupted {
+                self.wire.hurry().map_err(|e| lost(WireError::Broken(e)))?;
             }
-            match self.wire.receive(Instant::now() + LOOK) {
+            let patience = if interrupted { Duration::ZERO } else { LOOK };
+            match self.wire.receive(Instant::now() + patience) {
                 Ok(Frame::Request(request)) => return Ok(request),
+                Err(WireError::Silent) if interrupted => return Err(SimulatorError::Interrupted),
                 Ok(_) => {
                     let why = "an answer to a request that was not made".to_owned();
                     return Err(lost(WireError::Malformed(why)));

@@ -13,6 +13,9 @@ const LONGEST: usize = 1 << 28;
 /// How long a single read blocks; between reads the deadline is looked at.
 const SLICE: Duration = Duration::from_millis(50);
 
+/// How long a single read blocks in a hurry: long enough to see all that has come.
+const MOMENT: Duration = Duration::from_millis(1);
+
 /// Why a frame did not pass.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WireError {
@@ -79,6 +82,11 @@ impl Wire {
         frame.extend_from_slice(&length.to_be_bytes());
         frame.extend_from_slice(text.as_bytes());
         self.stream.write_all(&frame).map_err(failed)
+    }
+
+    /// Waits no more than a moment for a frame, in all that follows.
+    pub(super) fn hurry(&self) -> std::io::Result<()> {
+        self.stream.set_read_timeout(Some(MOMENT))
     }
 
     /// The next frame.

@@ -1,7 +1,7 @@
 //! The wall clock and Ctrl-C, outside of the simulation: a flag that asks a run to pause.
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU32, Ordering},
     },
     thread,
@@ -27,8 +27,8 @@ struct Flags {
     /// Beats after which the run should pause.
     patience: AtomicU32,
     interrupt: AtomicBool,
-    /// The program does not end by the first request to terminate.
-    stubborn: AtomicBool,
+    /// The next request to terminate is ignored. Held while either of the two flags is set.
+    stubborn: Mutex<bool>,
     /// The run should pause.
     halt: Arc<AtomicBool>,
 }
@@ -40,7 +40,7 @@ impl Default for Flags {
             beats,
             patience,
             interrupt: AtomicBool::default(),
-            stubborn: AtomicBool::default(),
+            stubborn: Mutex::default(),
             halt: Arc::default(),
         }
     }
@@ -51,6 +51,10 @@ impl Flags {
         let again = self.interrupt.swap(true, Ordering::Relaxed);
         self.halt.store(true, Ordering::Relaxed);
         again
+    }
+
+    fn stubborn(&self) -> MutexGuard<'_, bool> {
+        self.stubborn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -79,16 +83,18 @@ impl Pulse {
     pub fn on_interrupt(&self) -> Result<(), ctrlc::Error> {
         let pulse = self.clone();
         ctrlc::set_handler(move || {
-            let ignored = pulse.flags.stubborn.swap(false, Ordering::Relaxed);
-            if !ignored && pulse.flags.interrupt() {
+            let mut stubborn = pulse.flags.stubborn();
+            if !std::mem::take(&mut *stubborn) && pulse.flags.interrupt() {
                 std::process::exit(130);
             }
         })
     }
 
-    /// Ignores the next request to terminate, as of a host that has no more work for the program.
+    /// Ignores a request to terminate, as of a host that has no more work for the program: the one that came already,
+    /// else the next one.
     pub fn ignore_termination(&self) {
-        self.flags.stubborn.store(true, Ordering::Relaxed);
+        let mut stubborn = self.flags.stubborn();
+        *stubborn = !self.flags.interrupt.swap(false, Ordering::Relaxed);
     }
 
     /// Asks the run to end as if by Ctrl-C.
