@@ -50,6 +50,8 @@ pub struct UnitStatistics {
     pub lost_states: u64,
     /// Relations that were beyond their threshold without a flip, by less than a large error.
     pub unsure_relations: u64,
+    /// States whose tolerances were tightened, so that signs are sure.
+    pub tightened_tolerances: u64,
     /// Tables of times none of whose rows a run came to.
     pub unread_tables: u64,
 }
@@ -90,6 +92,7 @@ impl UnitStatistics {
             ("coarse_outputs", self.coarse_outputs),
             ("lost_states", self.lost_states),
             ("unsure_relations", self.unsure_relations),
+            ("tightened_tolerances", self.tightened_tolerances),
             ("unread_tables", self.unread_tables),
         ]
     }
@@ -116,6 +119,7 @@ impl UnitStatistics {
             coarse_outputs: sum("coarse_outputs"),
             lost_states: sum("lost_states"),
             unsure_relations: sum("unsure_relations"),
+            tightened_tolerances: sum("tightened_tolerances"),
             unread_tables: sum("unread_tables"),
         }
     }

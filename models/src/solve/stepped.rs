@@ -270,6 +270,22 @@ impl Stepped {
         state.solver.parabolic(stop, series)
     }
 
+    /// Goes back to the present with the tolerances of these states tightened to this part, if the search behind it found no
+    /// flips; whether it did.
+    #[cold]
+    fn tighten(
+        &mut self,
+        (states, part): &(Vec<usize>, f64),
+        flips: &mut Flips,
+        first: usize,
+    ) -> bool {
+        let alone = flips.list.len() == first;
+        if alone {
+            flips.past.iter_mut().for_each(|past| past.nearing = 0.0);
+        }
+        alone && self.state.solver.tighten(self.state.at, states, *part).is_ok()
+    }
+
     /// Ends the last step at `t`: inside it, or beside it by less than some ticks.
     fn end_step(&mut self, states: usize, t: f64) {
         let solver = &mut self.state.solver;
@@ -334,6 +350,9 @@ impl Course for &Solver {
     fn error(&self, t: f64, i: usize, x: f64) -> f64 {
         SAFETY * self.error_at(t, i, x)
     }
+    fn may_tighten(&self, states: &[usize], part: f64) -> bool {
+        Solver::may_tighten(self, states, part)
+    }
 }
 
 impl<E: Equations> Core<E> for Stepped {
@@ -381,22 +400,31 @@ impl<E: Equations> Core<E> for Stepped {
         stop: Option<f64>,
         flips: &mut Flips,
     ) -> Result<Advance, Box<Failure>> {
-        if self.state.at >= self.state.solver.time() && !self.parabolic(scene, stop) {
-            self.step(scene, stop)?;
-        }
-        let Self { state, snap, watch, work, .. } = self;
-        // A flip within the rounding of a tick happens at the tick.
-        let end = state.solver.time() + *snap;
-        let mut found = match watch.is_idle() {
-            true => Ok((None, end)),
-            false => watch.search(scene, state, work, end, flips),
+        let first = flips.list.len();
+        let mut found = loop {
+            if self.state.at >= self.state.solver.time() && !self.parabolic(scene, stop) {
+                self.step(scene, stop)?;
+            }
+            let Self { state, snap, watch, work, .. } = self;
+            // A flip within the rounding of a tick happens at the tick.
+            let end = state.solver.time() + *snap;
+            if watch.is_idle() {
+                break Ok((None, end));
+            }
+            let found = watch.search(scene, state, work, end, flips);
+            match watch.take_wide() {
+                Some(wide) if self.tighten(&wide, flips, first) => {}
+                _ => break found,
+            }
         };
+        let Self { state, snap, watch, work, .. } = self;
         // A function may be undefined behind an event only: nearer, then.
         while let Err(NotFinite { t, .. }) = found
             && t - state.at > scene.tick
         {
             let nearer = state.at + 0.5 * (t - state.at);
             found = watch.search(scene, state, work, nearer, flips);
+            watch.take_wide();
         }
         match found {
             Ok((Some(left), _)) if scene.reaches((state.at, left), state.solver.time() + *snap) => {
@@ -501,5 +529,6 @@ impl<E: Equations> Core<E> for Stepped {
         statistics.evaluations += solver.evaluations;
         statistics.reinitialisations += self.state.jumps;
         statistics.indicator_evaluations += self.state.looks;
+        statistics.tightened_tolerances += self.state.solver.tightened() as u64;
     }
 }

@@ -8,6 +8,7 @@ use super::{
     ode::Doubts,
 };
 use crate::maths::{expr::Scalar, poly};
+use std::ops::Range;
 
 /// Coefficients that are looked at: the value and seven derivatives.
 const TERMS: usize = 8;
@@ -32,6 +33,8 @@ pub(crate) struct Tendency {
     consistent: Consistent,
     vars: Vec<f64>,
     errors: Vec<f64>,
+    /// States whose tolerances are too wide, and the part of these to which they have to be tightened.
+    pub(super) wide: Option<Box<(Vec<usize>, f64)>>,
 }
 
 impl<const N: usize> Memory<N> {
@@ -202,6 +205,11 @@ pub(super) trait Course {
     fn state(&self, t: f64, i: usize) -> f64;
     /// How far state `i`, which is `x` at a time, may be off there.
     fn error(&self, t: f64, i: usize, x: f64) -> f64;
+    /// Whether the tolerances of these states may be tightened to this part.
+    fn may_tighten(&self, states: &[usize], part: f64) -> bool {
+        let _ = (states, part);
+        false
+    }
 }
 
 /// Errors of indicators along a path, from the errors of states.
@@ -222,6 +230,11 @@ impl<'a, E: Equations, C: Course> Doubt<'a, E, C> {
 
     /// Leaves the variables at `t`, and how far each is off.
     fn look(&mut self, t: f64) {
+        self.look_at(t, |_, error, _| error);
+    }
+
+    /// Leaves the variables at `t`, and how far each is off, with errors of states by number, error and value.
+    fn look_at(&mut self, t: f64, off: impl Fn(usize, f64, f64) -> f64) {
         let (scene, dims) = (self.scene, &self.scene.dims);
         let [mut vars, mut errors] =
             [&mut self.tendency.vars, &mut self.tendency.errors].map(std::mem::take);
@@ -233,7 +246,7 @@ impl<'a, E: Equations, C: Course> Doubt<'a, E, C> {
         for i in 0..dims.states {
             let x = self.course.state(t, i);
             vars[Dims::STATES + i] = x;
-            errors[Dims::STATES + i] = self.course.error(t, i, x);
+            errors[Dims::STATES + i] = off(i, self.course.error(t, i, x), x);
         }
         let first = dims.first_input();
         for (k, (slip, held)) in scene.frame.slips.iter().zip(&scene.frame.inputs).enumerate() {
@@ -244,6 +257,35 @@ impl<'a, E: Equations, C: Course> Doubt<'a, E, C> {
         (self.tendency.vars, self.tendency.errors) = (vars, errors);
     }
 
+    /// How far indicator `k` may be off at `t`, with errors of states by number, error and value; and by those of times and
+    /// inputs.
+    fn share(&mut self, (k, t): (usize, f64), error: impl Fn(usize, f64, f64) -> f64) -> f64 {
+        self.look_at(t, error);
+        self.looked = None;
+        let Tendency { vars, errors, values, .. } = &mut *self.tendency;
+        values.look(self.scene, vars, |place| errors[place])[k].error[0]
+    }
+
+    /// Appends those of these states whose errors put an indicator off by more than is `allowed`.
+    fn causes(
+        &mut self,
+        at: (usize, f64),
+        states: Range<usize>,
+        allowed: f64,
+        to: &mut Vec<usize>,
+    ) {
+        let those = |i: usize, error: f64, _: f64| if states.contains(&i) { error } else { 0.0 };
+        if states.is_empty() || self.share(at, those) <= allowed {
+            return;
+        }
+        if states.len() == 1 {
+            return to.push(states.start);
+        }
+        let middle = usize::midpoint(states.start, states.end);
+        self.causes(at, states.start..middle, allowed, to);
+        self.causes(at, middle..states.end, allowed, to);
+    }
+
     /// Indicator `k` at `t` as a series, for errors of this part of what they may be.
     fn series(&mut self, k: usize, t: f64, part: f64) -> Bounded<TERMS> {
         self.look(t);
@@ -251,6 +293,11 @@ impl<'a, E: Equations, C: Course> Doubt<'a, E, C> {
         series.along(self.scene, (t, vars), |place| part * errors[place], consistent)[k]
     }
 }
+
+/// The part of an error that is allowed from which on a state is a cause of it, and that to which tolerances are tightened:
+/// all the following steps are to keep it.
+const ALMOST_NONE: f64 = 0.1;
+const ENOUGH: f64 = 0.25;
 
 /// Rounding of a polynomial that another unit has sent.
 pub(crate) const HEARD: f64 = 16.0 * f64::EPSILON;
@@ -300,6 +347,21 @@ impl<E: Equations, C: Course> Doubts for Doubt<'_, E, C> {
 
     fn turns(&mut self, k: usize, t: f64, (side, bound): (f64, f64)) -> bool {
         self.heading(k, t, bound) * side > 0.0
+    }
+
+    #[cold]
+    fn tightens(&mut self, k: usize, t: f64, allowed: f64) -> bool {
+        let (at, small) = ((k, t), ALMOST_NONE * allowed);
+        let rounding = |_: usize, _: f64, x: f64| f64::EPSILON * x.abs();
+        if self.tendency.wide.is_some() || self.share(at, rounding) > small {
+            return self.tendency.wide.is_some();
+        }
+        let mut states = Vec::new();
+        let part = ENOUGH * (allowed / self.share(at, |_, error, _| error)).min(1.0);
+        self.causes(at, 0..self.scene.dims.states, small, &mut states);
+        let may = self.course.may_tighten(&states, part);
+        self.tendency.wide = may.then(|| Box::new((states, part)));
+        may
     }
 
     fn stops(&mut self, k: usize, t: f64, side: f64) -> bool {

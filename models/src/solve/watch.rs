@@ -129,6 +129,13 @@ impl Watch {
         !(self.any_followed || self.any_sampled || self.banded)
     }
 
+    /// The states whose tolerances were too wide for the last search, and the part of these to which they have to be
+    /// tightened: it is of no use.
+    #[inline]
+    pub(super) fn take_wide(&mut self) -> Option<Box<(Vec<usize>, f64)>> {
+        self.tendency.wide.take()
+    }
+
     /// Searches from the present to `end`, the end of the solver's last step or just beyond, or as
     /// far as the series of indicators and outputs hold. Appends the flips; gives when an output leaves
     /// its band, and how far the search went.

@@ -3,7 +3,7 @@ use superdense_models::signal::statistics::UnitStatistics;
 
 /// A count of a unit that may make results wrong, and how.
 pub(super) type Doubt = (fn(&UnitStatistics) -> u64, fn(&UnitStatistics) -> String);
-pub(super) const DOUBTS: [Doubt; 6] = [
+pub(super) const DOUBTS: [Doubt; 7] = [
     (
         |counts| counts.coarse_outputs,
         |_| {
@@ -24,8 +24,17 @@ pub(super) const DOUBTS: [Doubt; 6] = [
         |counts| counts.unsure_relations,
         |_| {
             "what a condition or an `if` compares was beyond its threshold by less than its error, which is more than a \
-             hundredth of all that it ever was: its sign is not sure, and changed late or never (rule 5 of docs/conditions.md); \
+             hundredth of all that it was of late: its sign is not sure, and changed late or never (rule 5 of docs/conditions.md); \
              tighten `tolerance` and `absolute_tolerance`, or make the difference larger, such as a resistance"
+                .to_owned()
+        },
+    ),
+    (
+        |counts| counts.tightened_tolerances,
+        |_| {
+            "`tolerance` and `absolute_tolerance` of some of its states were tightened on the way: a condition or an `if` \
+             compares values that differ by less than the error that these allow (rule 5 of docs/conditions.md); smaller ones \
+             from the start make all states as exact"
                 .to_owned()
         },
     ),

@@ -99,6 +99,12 @@ pub trait Doubts {
         let _ = (k, t, side);
         false
     }
+    /// Whether tolerances are tightened, so that function `k` at `t` is known up to this error, once this search is over: it
+    /// is of no use then.
+    fn tightens(&mut self, k: usize, t: f64, allowed: f64) -> bool {
+        let _ = (k, t, allowed);
+        false
+    }
     /// Which way function `k` certainly goes on from zero at `t`, after it has turned back if it does so within `bound`;
     /// zero if it may rest.
     fn heading(&mut self, k: usize, t: f64, bound: f64) -> f64;
@@ -141,17 +147,40 @@ pub struct Past {
     pub nearing: f64,
     /// How far it may begin beyond the end of its side, since rounding put it there.
     pub slack: f64,
-    /// How far from zero it ever was while it was above, and below.
-    pub most: [f64; 2],
-    /// It was beyond zero without a flip, by less than an error that is large beside all that it ever was on its side.
+    /// How far from zero it was at most while it was above, and below: of late, and in the time before that.
+    pub most: [[f64; 2]; 2],
+    /// The time since its last flip, and the one from which on what was of late is before.
+    pub since: [f64; 2],
+    /// It was beyond zero without a flip, by less than an error that is large beside all that it was of late on its side.
     pub unsure: bool,
 }
 
 impl Past {
-    /// How far from zero it ever was on a side.
+    /// A search of this width comes to its end, within which it was no farther from zero than `reach` on a side.
     #[inline]
-    pub fn most(&mut self, side: f64) -> &mut f64 {
-        &mut self.most[usize::from(side < 0.0)]
+    fn went(&mut self, side: f64, reach: f64, width: f64) {
+        let most = &mut self.most[0][usize::from(side < 0.0)];
+        if reach > *most {
+            *most = reach;
+        }
+        self.since[0] += width;
+        if self.since[0] > self.since[1] {
+            self.forget();
+        }
+    }
+
+    /// **Why.** A current into a capacitor that is switched on is thousands of times that which flows later, and whose sign
+    /// is to be sure.
+    #[cold]
+    fn forget(&mut self) {
+        self.most = [[0.0; 2], self.most[0]];
+        self.since[1] = 2.0 * self.since[0];
+    }
+
+    /// How far from zero it was on a side, at least in the second half of the time since its last flip.
+    fn size(&self, side: f64) -> f64 {
+        let below = usize::from(side < 0.0);
+        self.most[0][below].max(self.most[1][below])
     }
 }
 

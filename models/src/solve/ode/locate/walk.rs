@@ -20,7 +20,7 @@ pub(super) trait Curve {
 /// Flips of one relation within one search: beyond so many, something is wrong with its function.
 pub(super) const MOST: usize = 10_000;
 
-/// The share of what a function ever was from which on it is beyond zero, and that from which on its error is large.
+/// The share of what a function was of late from which on it is beyond zero, and that from which on its error is large.
 const PART: f64 = 1e-3;
 const LARGE: f64 = 1e-2;
 
@@ -87,11 +87,8 @@ impl Walk {
         (flips, past): (&mut Vec<Flip>, &mut Past),
     ) -> Option<f64> {
         let range = curve.range();
-        let far = past.most(*side);
         let reach = if -range.0 > range.1 { -range.0 } else { range.1 };
-        if reach > *far {
-            *far = reach;
-        }
+        past.went(*side, reach, within.end - within.start);
         if stays(watched, *side, range) {
             // Beyond the band it has left it.
             (past.touched, past.nearing, past.slack) = (false, 0.0, 0.0);
@@ -115,13 +112,16 @@ impl Walk {
             flips.push(Flip { t, relation, touch: None, before: *side, side: next });
             *side = next;
             past.slack = curve.rounding(t);
+            past.since = [0.0; 2];
             (piece, fresh) = (at, false);
         }
         let beyond = -*side * self.values[self.values.len() - 1];
         let sign = watched.kind == Kind::Sign && !watched.slides;
         if beyond > 0.0 && sign && !past.unsure {
-            let far = *past.most(*side);
-            past.unsure = beyond > PART * far && doubts.bound(k, within.end) > LARGE * far;
+            let (far, end) = (past.size(*side), within.end);
+            past.unsure = beyond > PART * far
+                && doubts.bound(k, end) > LARGE * far
+                && !doubts.tightens(k, end, LARGE * far.max(beyond));
         }
         if let Some(band) = watched.touching {
             self.touches(curve, (band, past), (relation, begun), within, doubts, flips);
