@@ -294,8 +294,8 @@ impl<'a, E: Equations, C: Course> Doubt<'a, E, C> {
     }
 }
 
-/// The part of an error that is allowed from which on a state is a cause of it, and that to which tolerances are tightened:
-/// all the following steps are to keep it.
+/// The part of an error that is allowed which may come from all but the states that are its causes, and that to which tolerances
+/// are tightened: all the following steps are to keep it.
 const ALMOST_NONE: f64 = 0.1;
 const ENOUGH: f64 = 0.25;
 
@@ -356,10 +356,10 @@ impl<E: Equations, C: Course> Doubts for Doubt<'_, E, C> {
         if self.tendency.wide.is_some() || self.share(at, rounding) > small {
             return self.tendency.wide.is_some();
         }
-        let mut states = Vec::new();
+        let (mut states, all) = (Vec::new(), self.scene.dims.states);
         let part = ENOUGH * (allowed / self.share(at, |_, error, _| error)).min(1.0);
-        self.causes(at, 0..self.scene.dims.states, small, &mut states);
-        let may = self.course.may_tighten(&states, part);
+        self.causes(at, 0..all, small / all as f64, &mut states);
+        let may = !states.is_empty() && self.course.may_tighten(&states, part);
         self.tendency.wide = may.then(|| Box::new((states, part)));
         may
     }
