@@ -62,7 +62,7 @@ pub enum MethodError {
     },
     /// A closed form is for affine equations.
     #[error(
-        "the closed form needs derivatives that are affine in time, states and inputs; use the method taylor or rk45"
+        "the closed form needs derivatives that are affine in time, states and inputs; use the method taylor or rodas"
     )]
     NotAffine,
     /// A fixed step, in seconds.
