@@ -430,7 +430,15 @@ impl One<'_> {
             (Some((_, node)), range) => {
                 let n = self.reader.count(node, &format!("the number of values of `{path}`"), 2)?;
                 self.reader.fits(f64::from(n), node, &self.name.value)?;
-                Some(range.levels(n as usize))
+                let levels = range.levels(n as usize);
+                if matches!(range, Range::Values(_)) && levels.len() != n as usize {
+                    let message =
+                        format!("`{path}` is a list of {} values, not of {n}", levels.len());
+                    let help = format!("write over = [\"{path}\"], or the values of this grid");
+                    self.reader.refuse("study-ask", Some(node), message, &help);
+                    return None;
+                }
+                Some(levels)
             }
         }
     }

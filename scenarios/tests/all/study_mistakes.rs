@@ -39,6 +39,7 @@ fn mistakes() {
         ("later method", q("method = 'optimise'\nover = ['b']")),
         ("unknown parameter", q("method = 'grid'\nover = ['bb']")),
         ("levels missing", q("method = 'grid'\nover = ['a']")),
+        ("levels of a list", q("method = 'grid'\nover = { b = 3 }")),
         ("key of another method", q("method = 'grid'\nover = ['b']\nsamples = 4")),
         ("samples", q("method = 'sobol'\nover = ['a']\nsamples = 100")),
         ("no samples", q("method = 'latin-hypercube'\nover = ['a']")),
