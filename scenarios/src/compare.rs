@@ -7,10 +7,12 @@ use crate::{
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::{
+    cmp::Ordering,
     collections::{BTreeMap, HashMap},
     fs,
     path::Path,
 };
+use superdense_kernel::time::Resolution;
 
 /// The differences of two runs, B less A.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -156,8 +158,9 @@ fn events(a: &Path, b: &Path, window: f64) -> Result<Events, PlotError> {
     };
     let (of_a, mut of_b) = (times(a)?, times(b)?);
     let mut found = Events::default();
-    for (key, a) in of_a {
-        let b = of_b.remove(&key).unwrap_or_default();
+    for (key, mut a) in of_a {
+        let mut b = of_b.remove(&key).unwrap_or_default();
+        found.matched += drop_equal(&mut a, &mut b);
         let (mut i, mut k) = (0, 0);
         while i < a.len() && k < b.len() {
             let shift = b[k] - a[i];
@@ -167,7 +170,7 @@ fn events(a: &Path, b: &Path, window: f64) -> Result<Events, PlotError> {
                 (i, k) = if later { (i + 1, k) } else { (i, k + 1) };
                 continue;
             }
-            *(if shift == 0.0 { &mut found.matched } else { &mut found.shifted }) += 1;
+            found.shifted += 1;
             found.largest_shift = found.largest_shift.max(shift.abs());
             (i, k) = (i + 1, k + 1);
         }
@@ -176,6 +179,25 @@ fn events(a: &Path, b: &Path, window: f64) -> Result<Events, PlotError> {
     }
     found.extra += of_b.values().map(|times| times.len() as u64).sum::<u64>();
     Ok(found)
+}
+
+/// Takes the times that are in both out of two ascending lists; gives how many there are.
+fn drop_equal(a: &mut Vec<f64>, b: &mut Vec<f64>) -> u64 {
+    let (mut only_a, mut only_b, mut both) = (Vec::new(), Vec::new(), 0);
+    let (mut i, mut k) = (0, 0);
+    while i < a.len() && k < b.len() {
+        let order = a[i].total_cmp(&b[k]);
+        match order {
+            Ordering::Less => only_a.push(a[i]),
+            Ordering::Greater => only_b.push(b[k]),
+            Ordering::Equal => both += 1,
+        }
+        (i, k) = (i + usize::from(order.is_le()), k + usize::from(order.is_ge()));
+    }
+    only_a.extend(&a[i..]);
+    only_b.extend(&b[k..]);
+    (*a, *b) = (only_a, only_b);
+    both
 }
 
 fn signals(a: &Path, b: &Path) -> Result<Vec<Deviation>, PlotError> {
@@ -204,41 +226,50 @@ fn signals(a: &Path, b: &Path) -> Result<Vec<Deviation>, PlotError> {
     Ok(worst.into_iter().flatten().collect())
 }
 
-/// The first row in which two tables differ, as a tag; a table that ends parts at its next row. Trajectories with one
-/// hash differ by what was recorded only.
+/// Where the runs part: in the first row of their tables that differs, or in a sample before it. A table that ends parts at
+/// its next row. Trajectories with one hash differ by what was recorded only.
 fn parting(a: &Path, b: &Path, same: bool) -> Result<Option<Parting>, PlotError> {
-    let resolution = |dir: &Path| Ok::<_, PlotError>(crate::plot::declared(dir)?.resolution);
     let mut found: Vec<(f64, u64, Parting)> = Vec::new();
     let names = ["events.csv", "trajectory.csv"].into_iter().take(if same { 1 } else { 2 });
     for name in names {
-        let (of_a, of_b) = (table(&a.join(name))?, table(&b.join(name))?);
-        let rate =
-            if name == "trajectory.csv" { Some([resolution(a)?, resolution(b)?]) } else { None };
+        let (of_a, of_b) = (timed(a, name)?, timed(b, name)?);
         let first = (0..of_a.len().max(of_b.len())).find(|&k| of_a.get(k) != of_b.get(k));
         let Some(k) = first else { continue };
-        for (side, row) in [of_a.get(k), of_b.get(k)].into_iter().enumerate() {
-            let Some(row) = row else { continue };
-            let seconds = match rate {
-                Some(rate) => {
-                    let resolution = superdense_kernel::time::Resolution::from_exponent(rate[side]);
-                    resolution.unwrap_or_default().format(row[0].parse().unwrap_or(0))
-                }
-                None => row[0].clone(),
-            };
-            let (time, micro) = (seconds.parse().unwrap_or(f64::NAN), row[1].parse().unwrap_or(0));
-            let place = row[2].clone();
-            found.push((time, micro, Parting { time: seconds, micro, place }));
-        }
+        let differing = [of_a.get(k), of_b.get(k)].into_iter().flatten();
+        found.extend(differing.map(|row| part(row[0].clone(), &row[1], row[2].clone())));
     }
+    // Where the tables part later, samples before that may differ by rounding.
+    let rounding = if found.is_empty() { 0.0 } else { ROUNDING };
+    found.extend(sampled_parting(a, b, rounding)?);
     found.sort_by(|x, y| x.0.total_cmp(&y.0).then(x.1.cmp(&y.1)));
-    match found.into_iter().next() {
-        Some((_, _, parting)) => Ok(Some(parting)),
-        None => sampled_parting(a, b),
-    }
+    Ok(found.into_iter().next().map(|(_, _, parting)| parting))
 }
 
-/// The first sample in which the runs differ, where nothing finer was recorded.
-fn sampled_parting(a: &Path, b: &Path) -> Result<Option<Parting>, PlotError> {
+/// A parting, with its tag as numbers.
+fn part(time: String, micro: &str, place: String) -> (f64, u64, Parting) {
+    let (seconds, micro) = (time.parse().unwrap_or(f64::NAN), micro.parse().unwrap_or(0));
+    (seconds, micro, Parting { time, micro, place })
+}
+
+/// Rows of a table that begin with times in seconds, also where it has ticks: those of two runs may have another length.
+fn timed(dir: &Path, name: &str) -> Result<Vec<Vec<String>>, PlotError> {
+    let mut rows = table(&dir.join(name))?;
+    if name == "trajectory.csv" {
+        let exponent = crate::plot::declared(dir)?.resolution;
+        let resolution = Resolution::from_exponent(exponent).unwrap_or_default();
+        for row in &mut rows {
+            row[0] = resolution.format(row[0].parse().unwrap_or(0));
+        }
+    }
+    Ok(rows)
+}
+
+/// The first sample in which the runs differ by more than this part of the largest value of its column.
+fn sampled_parting(
+    a: &Path,
+    b: &Path,
+    rounding: f64,
+) -> Result<Option<(f64, u64, Parting)>, PlotError> {
     let file = "samples.csv";
     let (head_a, head_b) = (first_line(&a.join(file))?, first_line(&b.join(file))?);
     let place: HashMap<_, _> = csv::split(&head_b).into_iter().zip(0..).collect();
@@ -247,12 +278,29 @@ fn sampled_parting(a: &Path, b: &Path) -> Result<Option<Parting>, PlotError> {
         .skip(1)
         .filter_map(|(k, label)| Some((k, *place.get(&label)?, label.to_string())))
         .collect();
-    for (of_a, of_b) in table(&a.join(file))?.iter().zip(&table(&b.join(file))?) {
-        let differs = |c: &&(usize, usize, String)| of_a.get(c.0) != of_b.get(c.1);
-        if let Some((_, _, label)) = columns.iter().find(differs).filter(|_| of_a[0] == of_b[0]) {
+    let (of_a, of_b) = (table(&a.join(file))?, table(&b.join(file))?);
+    let number = |text: &String| text.parse::<f64>().ok();
+    let largest = |k: usize| {
+        let sizes = of_a.iter().filter_map(|row| number(&row[k])).map(f64::abs);
+        sizes.fold(0.0, f64::max)
+    };
+    let allowed: Vec<f64> = columns.iter().map(|c| rounding * largest(c.0)).collect();
+    for (row_a, row_b) in of_a.iter().zip(&of_b) {
+        let differs = |(c, allowed): &(&(usize, usize, String), &f64)| {
+            let (x, y) = (&row_a[c.0], &row_b[c.1]);
+            let off = number(x).zip(number(y)).map(|(x, y)| (y - x).abs());
+            x != y && off.is_none_or(|off| off > **allowed)
+        };
+        let found = columns.iter().zip(&allowed).find(differs);
+        if let Some(((_, _, label), _)) = found.filter(|_| row_a[0] == row_b[0]) {
             let place = format!("the sample of {label}");
-            return Ok(Some(Parting { time: of_a[0].clone(), micro: 0, place }));
+            // What differs at one time as well tells more.
+            let (time, _, parting) = part(row_a[0].clone(), "0", place);
+            return Ok(Some((time, u64::MAX, parting)));
         }
     }
     Ok(None)
 }
+
+/// The part of the largest value of a signal by which two runs may differ while they go on in the same way.
+const ROUNDING: f64 = 1e-9;

@@ -163,4 +163,32 @@ fn runs_part_where_they_differ() {
     let output = superdense(&dir, "compare out/a out/c --window 5ms");
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(said.contains("1 missed, 1 extra"), "{said}");
+    // It falls from the beginning, and is kicked much later.
+    good(&dir, "run c.toml --out out/d --set unit.ball.states.x=11");
+    let output = superdense(&dir, "compare out/a out/d --json");
+    let told = json(&String::from_utf8_lossy(&output.stdout));
+    assert_eq!(
+        (&told["parts"]["time"], &told["parts"]["place"]),
+        (&"0".into(), &"the sample of ball.height".into())
+    );
+}
+
+/// Ticks of a microsecond and a nanosecond are one time in seconds, and events that both runs have are matched.
+#[test]
+fn runs_of_two_resolutions_are_compared_in_seconds() {
+    let dir = folder("compare-ticks");
+    let text = "stop = '10 s'\nsample = '0.5 s'\nrecord = ['k.y']\nconnections = ['s.y -> k.u', 'k.y -> g.u']\n\
+                [unit.s]\nkind = 'schedule'\ntimes = [1, 2, 3]\nvalues = [1, 2, 3]\n[unit.k]\nkind = 'hold'\n\
+                [unit.g]\nkind = 'equations'\ninputs = { u = 0 }\nstates = { x = 0 }\nderivatives = { x = '0' }\n\
+                [[unit.g.event]]\nname = 'moved'\nwhen = 'u > 0.5'\nreset = { x = 'x + 1' }\n";
+    fs::write(dir.join("a.toml"), text).unwrap();
+    good(&dir, "run a.toml --out out/a");
+    good(&dir, "run a.toml --out out/b --set resolution=us");
+    good(&dir, "run a.toml --out out/c --set resolution=us --set unit.s.times=[1,2.25,3]");
+    let parts = |other: &str| {
+        let output = superdense(&dir, &format!("compare out/a out/{other} --json"));
+        json(&String::from_utf8_lossy(&output.stdout))["parts"].clone()
+    };
+    assert_eq!(parts("b"), Json::Null);
+    assert_eq!(parts("c")["time"], "2");
 }
