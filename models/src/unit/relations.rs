@@ -131,25 +131,34 @@ impl<'a, E: Equations> Conditions<'a, E> {
         any
     }
 
-    /// Events that report touching, where a relation of theirs is at zero for this cycle.
+    /// Events that report touching, where relations of theirs are at zero for this cycle.
     fn touch(&mut self, group: &[Pending], vars: &mut [f64], truth: &[bool], fired: &mut Vec<u16>) {
-        for p in group {
-            let Some(size) = p.touch else { continue };
-            let place = self.dims.first_side() + usize::from(p.relation);
-            for &event in &self.readers.events[usize::from(p.relation)] {
-                let number = usize::from(event);
-                let Some(spec) = self.equations.events().get(number) else { continue };
-                let Trigger::State { touching: Some(band), crossing, .. } = spec.trigger else {
-                    continue;
-                };
-                // A crossing is missed on the way to the other side, a condition holds on the surface.
-                let side = if crossing.is_some() { -p.side } else { 0.0 };
-                let now = std::mem::replace(&mut vars[place], side);
-                let holds = self.holds(number, vars) && !truth[number];
-                vars[place] = now;
-                if size <= band && holds && !fired.contains(&event) {
-                    fired.push(event);
-                }
+        let first = self.dims.first_side();
+        let touches = || group.iter().filter(|p| p.touch.is_some());
+        for event in touches().flat_map(|p| &self.readers.events[usize::from(p.relation)]) {
+            let number = usize::from(*event);
+            let Some(spec) = self.equations.events().get(number) else { continue };
+            let Trigger::State { touching: Some(band), crossing, .. } = spec.trigger else {
+                continue;
+            };
+            // All that touch at this tick do so at once.
+            let own = |p: &&Pending| {
+                let reads = self.readers.events[usize::from(p.relation)].contains(event);
+                reads && p.touch.is_some_and(|size| size <= band)
+            };
+            let before: Vec<(usize, f64)> = touches()
+                .filter(own)
+                .map(|p| {
+                    let place = first + usize::from(p.relation);
+                    // A crossing is missed on the way to the other side, a condition holds on the surface.
+                    let side = if crossing.is_some() { -p.side } else { 0.0 };
+                    (place, std::mem::replace(&mut vars[place], side))
+                })
+                .collect();
+            let holds = !before.is_empty() && self.holds(number, vars) && !truth[number];
+            before.iter().rev().for_each(|&(place, side)| vars[place] = side);
+            if holds && !fired.contains(event) {
+                fired.push(*event);
             }
         }
     }

@@ -170,6 +170,22 @@ fn rule_05_squares_touch_only() {
     ]);
 }
 
+/// Relations that touch at one instant are at zero in one cycle.
+#[test]
+fn rule_05_touches_at_one_instant() {
+    let both = |id: &str, condition: &str| {
+        let text = event("e", &format!("when = '{condition}'\ntouching = 1e-6"));
+        let case = unit(id, &format!("{}{text}", parabola("1", "-2", "2"))).curved(0.0);
+        case.only(&["rk45", "taylor", "closed", "rodas"])
+    };
+    check(&[
+        both("C5.130", "(x - 1)^2 < 1 and x <= 0"),
+        both("C5.131", "(x - 1)^2 >= 1 and x <= 0").event("e", Near(1.0), 0),
+        both("C5.132", "x <= 0 and not 2*x > 0").event("e", Near(1.0), 0),
+        both("C5.133", "x <= 0 and x > 0"),
+    ]);
+}
+
 #[test]
 fn rule_05_touching_band() {
     let band = |offset: &str, key: &str| {
