@@ -471,9 +471,13 @@ impl<'a> Reader<'a> {
             "sum" => How::Sum,
             "percentile" => {
                 let node = second();
-                let p = self.eval.number(&node, "the percentage of `percentile`")?.value;
-                if !(0.0..=100.0).contains(&p) {
-                    let message = format!("{p} is no percentage from 0 to 100");
+                let number = self.eval.number(&node, "the percentage of `percentile`")?;
+                let p = number.value;
+                if number.dimension.is_some() || !(0.0..=100.0).contains(&p) {
+                    let message = match number.dimension {
+                        Some(_) => "a percentage has no unit of measure here".to_owned(),
+                        None => format!("{p} is no percentage from 0 to 100"),
+                    };
                     let mistake = Mistake::new("result", &node.span, message);
                     self.session.report(mistake.help("write percentile(unit.output, 95)"));
                     return None;
