@@ -159,6 +159,9 @@ impl Past {
     /// A search of this width comes to its end, within which it was no farther from zero than `reach` on a side.
     #[inline]
     fn went(&mut self, side: f64, reach: f64, width: f64) {
+        if side == 0.0 {
+            return;
+        }
         let most = &mut self.most[0][usize::from(side < 0.0)];
         if reach > *most {
             *most = reach;

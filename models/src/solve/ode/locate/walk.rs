@@ -74,6 +74,24 @@ fn after((k, t, rounding): (usize, f64, f64), end: End, doubts: &mut impl Doubts
     end.on.into_iter().chain([end.next]).find(|side| doubts.stops(k, t, *side))
 }
 
+/// Whether nobody knows the sign of function `k`, which is `z` at `t` and was left on `side`, since its error is large beside
+/// what it was of late; and no tolerance is tightened for it. One that rests at zero is no larger than noise.
+#[cold]
+fn is_unsure(
+    (k, side): (usize, f64),
+    (t, z): (f64, f64),
+    past: &Past,
+    doubts: &mut impl Doubts,
+) -> bool {
+    let (size, part) = match side {
+        0.0 => (past.size(1.0).max(past.size(-1.0)), LARGE),
+        side => (past.size(side), PART),
+    };
+    let differs = z.abs() > part * size && (side != 0.0 || size > 0.0);
+    let wide = differs && doubts.bound(k, t) > LARGE * size;
+    wide && !doubts.tightens(k, t, LARGE * size.max(z.abs()))
+}
+
 impl Walk {
     /// Appends the flips of relation `k`, up to so many, which is on `side` at the start; that moves along. Gives how
     /// far it went, if that is not the end.
@@ -115,13 +133,9 @@ impl Walk {
             past.since = [0.0; 2];
             (piece, fresh) = (at, false);
         }
-        let beyond = -*side * self.values[self.values.len() - 1];
-        let sign = watched.kind == Kind::Sign && !watched.slides;
-        if beyond > 0.0 && sign && !past.unsure {
-            let (far, end) = (past.size(*side), within.end);
-            past.unsure = beyond > PART * far
-                && doubts.bound(k, end) > LARGE * far
-                && !doubts.tightens(k, end, LARGE * far.max(beyond));
+        let z = self.values[self.values.len() - 1];
+        if *side * z <= 0.0 && z != 0.0 && watched.kind == Kind::Sign && !past.unsure {
+            past.unsure = !watched.slides && is_unsure((k, *side), (within.end, z), past, doubts);
         }
         if let Some(band) = watched.touching {
             self.touches(curve, (band, past), (relation, begun), within, doubts, flips);
