@@ -431,7 +431,10 @@ impl One<'_> {
                 let n = self.reader.count(node, &format!("the number of values of `{path}`"), 2)?;
                 self.reader.fits(f64::from(n), node, &self.name.value)?;
                 let levels = range.levels(n as usize);
-                if matches!(range, Range::Values(_)) && levels.len() != n as usize {
+                // Equal values are one level.
+                if let Range::Values(values) = range
+                    && ![values.len(), levels.len()].contains(&(n as usize))
+                {
                     let message =
                         format!("`{path}` is a list of {} values, not of {n}", levels.len());
                     let help = format!("write over = [\"{path}\"], or the values of this grid");
