@@ -66,6 +66,11 @@ impl AnyCore {
         each!(self, core => core.distrust());
     }
 
+    /// Whether the sign of some relation was not sure since the last call, under a method that does not tighten tolerances.
+    pub(crate) fn take_doubtful(&mut self) -> bool {
+        each!(self, core => core.take_doubtful())
+    }
+
     /// Whether stability limits the steps of an explicit method.
     pub(crate) fn is_stiff<E: Equations>(&mut self, scene: &Scene<E>) -> bool {
         let Self::Stepped(core) = self else { return false };

@@ -244,6 +244,11 @@ impl Stepped {
         self.state.solver.keep_errors(1.0);
     }
 
+    /// It tightens tolerances where a sign is not sure.
+    pub(crate) fn take_doubtful(&mut self) -> bool {
+        false
+    }
+
     /// Whether stability limits the steps of an explicit method.
     pub(crate) fn is_stiff<E: Equations>(&mut self, scene: &Scene<E>) -> bool {
         let (state, mut field) = self.field(scene);

@@ -81,8 +81,9 @@ struct Tally {
     /// The sum that is paid before stiff equations may call for the implicit method again, and how often they did.
     stiff: f64,
     calls: i32,
-    /// A relation chatters under it.
+    /// A relation chatters under it, or has no sure sign under its quanta.
     chatters: bool,
+    unsure: bool,
     /// Some state was not small beside its least quantum.
     large: bool,
     /// In the present race: all are, and have just begun to move.
@@ -272,6 +273,9 @@ impl Automatic {
         let result = self.runner.core.advance(scene, stop, flips);
         let cost = self.own() - before + prices::ADVANCE;
         self.tally.paid += cost;
+        if self.runner.core.take_doubtful() {
+            (self.tally.unsure, self.tally.look) = (true, 0.0);
+        }
         result
     }
 
@@ -299,7 +303,8 @@ impl Automatic {
 
     /// Whether a state has become lost in its quantum, which the first quanta, by which a quantised method was chosen,
     /// do not show: none of these is tried again. Or a relation chatters, as where stiff equations throw explicit methods
-    /// to and fro: only the implicit one goes on. Such equations are stiff. It says so once, for where no other method
+    /// to and fro: only the implicit one goes on. Such equations are stiff. Or a relation has no sure sign under quanta,
+    /// which are not tightened. It says so once, for where no other method
     /// gets on it runs on.
     fn is_lost<E: Equations>(&mut self, scene: &Scene<E>) -> bool {
         if std::mem::take(&mut self.tally.chatters) {
@@ -307,6 +312,12 @@ impl Automatic {
             self.tally.records[stable as usize].need(self.tally.paid);
             let others = Candidate::ALL.into_iter().filter(|c| *c != stable);
             others.for_each(|c| self.tally.records[c as usize].bar());
+            return true;
+        }
+        if std::mem::take(&mut self.tally.unsure) {
+            self.tally.records[Candidate::Rodas as usize].need(self.tally.paid);
+            let quantised = Candidate::ALL.into_iter().filter(|c| c.order().is_some());
+            quantised.for_each(|c| self.tally.records[c as usize].bar());
             return true;
         }
         let mut counts = UnitStatistics::default();
@@ -442,6 +453,10 @@ impl<E: Equations> Core<E> for Automatic {
         let looks = self.tally.paid >= self.tally.look;
         if looks || self.tally.fresh && !self.tally.large {
             let now = scene.absolute(Core::<E>::time(self));
+            if self.tally.unsure {
+                // Another method makes sure of it.
+                flips.past.iter_mut().for_each(|past| past.unsure = false);
+            }
             let is_lost = self.is_lost(scene);
             if looks && self.tally.paid >= self.tally.stiff && self.runner.core.is_stiff(scene) {
                 self.tally.call_stiff(&self.prices);

@@ -158,6 +158,7 @@ impl Course {
         while !self.done && self.spent - spent < budget {
             match runner.core.advance(scene, stop, &mut self.flips) {
                 Err(_) => return None,
+                _ if runner.core.take_doubtful() => return None,
                 Ok(Advance::Stopped) => self.done = true,
                 Ok(_) => {}
             }

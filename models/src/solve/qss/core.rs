@@ -110,6 +110,7 @@ pub struct Quantised<M: Method<P>, const P: usize> {
     /// Relations that are looked at in a search, and how long each surely does not flip.
     chosen: Vec<usize>,
     safe: Vec<f64>,
+    doubtful: bool,
 }
 
 impl<M: Method<P>, const P: usize> Quantised<M, P> {
@@ -178,6 +179,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
             rows: Vec::new(),
             chosen: Vec::new(),
             safe: Vec::new(),
+            doubtful: false,
         })
     }
 
@@ -189,6 +191,10 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
     /// The states at the present are as far off as their quanta.
     pub(crate) fn distrust(&mut self) {
         self.state.off.iter_mut().for_each(|(off, _)| *off = true);
+    }
+
+    pub(crate) fn take_doubtful(&mut self) -> bool {
+        std::mem::take(&mut self.doubtful)
     }
 
     /// Steps, and looks at indicators, so far.
@@ -348,6 +354,7 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
             let found = (list, &mut past[k]);
             let side = &mut sides[k];
             self.locator.polynomial((k, row), within, side, correct, &mut doubts, found);
+            self.doubtful |= flips.past[k].unsure;
             clear[k] = e + safe;
         }
         flips.list[first..].sort_by(|a, b| a.t.total_cmp(&b.t).then(a.relation.cmp(&b.relation)));
