@@ -294,7 +294,7 @@ fn sampled_parting(
         let found = columns.iter().zip(&allowed).find(differs);
         if let Some(((_, _, label), _)) = found.filter(|_| row_a[0] == row_b[0]) {
             let place = format!("the sample of {label}");
-            // What differs at one time as well tells more.
+            // An event or a message at the same time tells more.
             let (time, _, parting) = part(row_a[0].clone(), "0", place);
             return Ok(Some((time, u64::MAX, parting)));
         }

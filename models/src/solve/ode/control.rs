@@ -23,8 +23,8 @@ pub struct Options {
     pub atol: f64,
     /// Typical magnitude of each state; empty means one throughout.
     pub nominal: Vec<f64>,
-    /// The part of its tolerances that each state keeps, where some were tightened on the way; empty means all.
-    pub kept: Vec<f64>,
+    /// The part of its tolerances to which each state was tightened on the way; empty means one throughout.
+    pub tightened: Vec<f64>,
     /// First step of a start in seconds; zero lets the solver choose.
     pub initial_step: f64,
     /// Longest step in seconds.
@@ -55,7 +55,7 @@ impl Default for Options {
             rtol: 1e-9,
             atol: 1e-9,
             nominal: Vec::new(),
-            kept: Vec::new(),
+            tightened: Vec::new(),
             initial_step: 0.0,
             max_step: f64::INFINITY,
             min_step: 1e-18,
@@ -75,27 +75,27 @@ impl Options {
     /// Error per tolerance of one component, given the magnitudes at both ends of the step.
     pub(crate) fn scale(&self, component: usize, magnitude: f64) -> f64 {
         let relative = self.rtol.max(1e-14) * magnitude;
-        // Those that were tightened have nominal values.
+        // States that were tightened have nominal values.
         match self.nominal.get(component) {
             None => self.atol + relative,
-            Some(nominal) => (self.atol * nominal + relative) * self.kept(component),
+            Some(nominal) => (self.atol * nominal + relative) * self.part(component),
         }
     }
 
-    fn kept(&self, component: usize) -> f64 {
-        self.kept.get(component).copied().unwrap_or(1.0)
+    fn part(&self, component: usize) -> f64 {
+        self.tightened.get(component).copied().unwrap_or(1.0)
     }
 
     /// Whether tolerances of this state may be tightened to this part of what they are.
-    pub(super) fn may_keep(&self, component: usize, part: f64) -> bool {
-        self.rtol * self.kept(component) * part >= TIGHTEST
+    pub(super) fn may_tighten(&self, component: usize, part: f64) -> bool {
+        self.rtol * self.part(component) * part >= TIGHTEST
     }
 
     /// Tightens the tolerances of one of so many states to this part of what they are.
-    pub(super) fn keep(&mut self, (component, states): (usize, usize), part: f64) {
+    pub(super) fn tighten(&mut self, (component, states): (usize, usize), part: f64) {
         self.nominal.resize(states, 1.0);
-        self.kept.resize(states, 1.0);
-        self.kept[component] *= part;
+        self.tightened.resize(states, 1.0);
+        self.tightened[component] *= part;
     }
 
     /// The magnitude of a state over a step, given that at both ends. Where it grows out of all proportion, the

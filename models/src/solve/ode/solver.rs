@@ -335,7 +335,8 @@ impl Solver {
 
     /// Whether the error of the last step was estimated, and the tolerances of these states may be tightened to this part.
     pub(crate) fn may_tighten(&self, states: &[usize], part: f64) -> bool {
-        self.error.max(self.largest) > 0.0 && states.iter().all(|&i| self.options.may_keep(i, part))
+        self.error.max(self.largest) > 0.0
+            && states.iter().all(|&i| self.options.may_tighten(i, part))
     }
 
     /// Goes back to `t` inside the last step, and on from there with the tolerances of these states tightened to this part.
@@ -347,13 +348,13 @@ impl Solver {
     ) -> Result<(), OutsideStep> {
         self.error *= self.grown(t);
         self.truncate_to(t)?;
-        states.iter().for_each(|&i| self.options.keep((i, self.x.len()), part));
+        states.iter().for_each(|&i| self.options.tighten((i, self.x.len()), part));
         Ok(())
     }
 
     /// States whose tolerances were tightened.
     pub(crate) fn tightened(&self) -> usize {
-        self.options.kept.iter().filter(|part| **part < 1.0).count()
+        self.options.tightened.iter().filter(|part| **part < 1.0).count()
     }
 
     /// Gives the states from number `first` on other values at the present.
