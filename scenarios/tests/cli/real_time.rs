@@ -92,18 +92,19 @@ fn speeds_change_nothing_but_the_time() {
 fn a_stopped_process_has_paused() {
     let dir = ball("real-time-stopped");
     good(&dir, "run ball.toml --quiet --out free");
-    let mut run = command(&dir, "run ball.toml --quiet --out paused --real-time 2 --overrun slip")
+    let mut run = command(&dir, "run ball.toml --quiet --out paused --real-time 1 --overrun slip")
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
     let signal = |name: &str, pid: u32| {
         assert!(Command::new("kill").args([name, &pid.to_string()]).status().unwrap().success());
     };
-    // On a busy machine a program may take long to begin.
-    while !dir.join("paused/manifest.json").exists() && run.try_wait().unwrap().is_none() {
+    // Rows are written once a second: those of samples show that the run is on its way.
+    let rows =
+        || fs::read_to_string(dir.join("paused/samples.csv")).map_or(0, |s| s.lines().count());
+    while rows() < 2 && run.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(5));
     }
-    std::thread::sleep(Duration::from_millis(300));
     let began = Instant::now();
     signal("-STOP", run.id());
     std::thread::sleep(Duration::from_millis(700));
