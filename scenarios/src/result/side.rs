@@ -39,6 +39,9 @@ pub(super) struct Seen {
     band: f64,
     /// Whether it is on its threshold for the instant at which the last piece began.
     turned: bool,
+    /// Whether it surely moved towards its threshold at the end of the last piece, and not as values do that only
+    /// approach.
+    nears: bool,
 }
 
 /// The share of a value within which it is rounding: pieces are as good as that. A value that decays has the rounding
@@ -54,11 +57,19 @@ const EXACT: f64 = 64.0 * f64::EPSILON / ROUNDING;
 const LATE: f64 = 512.0;
 /// The share of what its terms give at which a slope is one.
 const SURE: f64 = 1e-9;
+/// What approaches its threshold without end comes less far within a piece, in roundings, once it is as near as one.
+const MOVES: f64 = 1e3;
 
 impl Seen {
-    /// A value at an instant; its last sign if it is rounding.
+    /// A value at an instant. If it is rounding, it is zero where it has moved there, and keeps its last sign elsewhere.
     pub(super) fn kept(&self, z: f64) -> f64 {
-        if z != 0.0 && z.abs() <= self.rounding() { self.sign } else { z }
+        if z == 0.0 || z.abs() > self.rounding() {
+            z
+        } else if self.nears {
+            0.0
+        } else {
+            self.sign
+        }
     }
 
     /// Its last sign.
@@ -121,6 +132,7 @@ impl Seen {
             // Equal numbers are equal.
             self.sign = if c[0] == 0.0 { 0.0 } else { c[0].signum() };
         }
+        self.nears = slope * self.sign < 0.0 && slope.abs() > MOVES * self.rounding;
         self.end = c.iter().sum();
         self.band = band.unwrap_or(0.0);
         if !level && !stops {

@@ -13,7 +13,7 @@ use superdense_kernel::{
 /// Bytes before the body: a mark, the number of the run, the version, a checksum of the body.
 const HEAD: usize = 8 + 16 + 4 + 8;
 /// Format version of this file; the kernel's part has its own.
-pub const VERSION: u32 = 25;
+pub const VERSION: u32 = 26;
 
 /// Everything a run needs to go on.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -130,6 +130,28 @@ fn the_last_instant_of_a_run_that_an_event_ends() {
     assert_eq!(found, [Some(5.0), None, Some(5.0), Some(5.0), Some(5.0), Some(3.0)]);
 }
 
+/// A ramp reaches its threshold at the end of the run, but for rounding; what decays never does.
+#[test]
+fn thresholds_at_the_end_of_a_run() {
+    for method in ["rk45", "rk23", "rodas", "taylor", "qss2", "qss3", "liqss2", "closed", "auto"] {
+        let text = format!(
+            "stop = '30 s'\n[unit.e]\nkind = 'equations'\nmethod = '{method}'\nstates = {{ x = 0, y = 1, z = 0, w = 1 }}\n\
+             derivatives = {{ x = '0.1', y = '-1/30', z = '1/3', w = '-w' }}\n\
+             outputs = {{ x = 'x', y = 'y', z = 'z', w = 'w' }}\n[result]\nx = 'first(e.x >= 3)'\ny = 'first(e.y <= 0)'\n\
+             z = 'first(e.z >= 10)'\nxs = 'count(e.x >= 3)'\nbeyond = 'count(e.x > 3) + count(e.y < 0) + count(e.z > 10)'\n\
+             w = 'count(1 - e.w >= 1)'\nwindow = {{ value = 'first(e.x >= 1)', over = ['2 s', '10 s'] }}\n"
+        );
+        let done = run(&text, &[]);
+        let found = ["x", "y", "z", "window", "xs", "beyond"].map(|name| value(&done, name));
+        let wanted = [Some(30.0), Some(30.0), Some(30.0), Some(10.0), Some(1.0), Some(0.0)];
+        assert_eq!(found, wanted, "{method}");
+        // Other methods may put it below zero, by their error.
+        if ["rk45", "taylor", "closed"].contains(&method) {
+            assert_eq!(value(&done, "w"), Some(0.0), "{method}");
+        }
+    }
+}
+
 /// Events of all members of an array, and of links, are counted by a pattern.
 #[test]
 fn events_of_arrays() {
