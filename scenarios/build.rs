@@ -2,12 +2,13 @@
 use std::{env, fs, path::Path, process::Command};
 
 /// Features by the names of their variables.
-const FEATURES: [(&str, &str); 7] = [
+const FEATURES: [(&str, &str); 8] = [
     ("CARGO_FEATURE_FMI", "fmi"),
     ("CARGO_FEATURE_HELICS", "helics"),
     ("CARGO_FEATURE_MOSAIK", "mosaik"),
     ("CARGO_FEATURE_MPI", "mpi"),
     ("CARGO_FEATURE_PARQUET", "parquet"),
+    ("CARGO_FEATURE_PNG", "png"),
     ("CARGO_FEATURE_STUDY", "study"),
     ("CARGO_FEATURE_TIMELINE", "timeline"),
 ];

@@ -143,7 +143,8 @@ pub(super) struct RunOptions {
     /// How every value sent on a recorded output is written.
     #[arg(long, value_enum, default_value_t)]
     pub trajectory: Format,
-    /// Pictures that are drawn at the end; `superdense plot` draws them later, too.
+    /// Pictures that are drawn at the end; `superdense plot` draws them later, too. PNG is for a program built with
+    /// --features png.
     #[arg(long, value_enum, default_value_t)]
     pub plot: Pictures,
 }
@@ -173,6 +174,7 @@ impl RunOptions {
             return Err(Stop::usage("the scenario file has no name"));
         }
         self.trajectory.available().map_err(Stop::usage)?;
+        self.plot.available().map_err(Stop::usage)?;
         if self.workers.is_some() && self.executor == Method::Sequential {
             let why = "--workers goes with a parallel executor; add --executor auto";
             return Err(Stop::usage(why));

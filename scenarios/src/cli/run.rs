@@ -516,18 +516,18 @@ pub(super) fn object(
 /// `superdense plot DIR`.
 pub(super) fn plot(console: &Console, dir: &Path) -> Done {
     let _held = dir.is_dir().then(|| directory::hold(dir)).transpose()?;
-    let pictures = crate::plot::draw(dir, Pictures::Png);
+    let pictures = crate::plot::draw(dir, Pictures::ALL);
     let pictures = pictures.map_err(|e| Stop::usage(e.to_string()))?;
     super::compare::tell_changed(console, dir)?;
-    let files: Vec<PathBuf> = ["plot.svg", "plot.png"].iter().map(|n| dir.join(n)).collect();
+    let (mut panels, mut files) = (0, Vec::<PathBuf>::new());
+    let mut text = "nothing is recorded, so there is nothing to draw\n".to_owned();
     if let Some(pictures) = &pictures {
         Results::open(dir)?.put(&pictures.files())?;
+        panels = pictures.panels;
+        files.extend(pictures.files().iter().map(|(name, _)| dir.join(name)));
+        let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
+        text = format!("{panels} panels: {}\n", names.join(" "));
     }
-    let panels = pictures.map_or(0, |p| p.panels);
-    let text = match panels {
-        0 => "nothing is recorded, so there is nothing to draw\n".to_owned(),
-        _ => format!("{panels} panels: {} {}\n", files[0].display(), files[1].display()),
-    };
     console.say(&text, || json!({ "status": "done", "panels": panels, "files": files }));
     Ok(())
 }

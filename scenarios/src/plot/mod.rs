@@ -12,6 +12,7 @@ mod curves;
 mod figure;
 mod files;
 mod journeys;
+#[cfg(feature = "png")]
 mod png;
 mod rows;
 mod scales;
@@ -76,8 +77,27 @@ pub enum Pictures {
     /// `plot.svg`.
     #[default]
     Svg,
-    /// `plot.svg` and `plot.png`.
+    /// `plot.svg` and `plot.png` (needs the feature `png`).
     Png,
+}
+
+impl Pictures {
+    /// All that this program can draw.
+    pub const ALL: Self = if cfg!(feature = "png") { Self::Png } else { Self::Svg };
+
+    /// Whether this program can draw them.
+    ///
+    /// # Errors
+    /// When it cannot: with the remedy.
+    pub fn available(self) -> Result<(), &'static str> {
+        if self == Self::Png && Self::ALL != Self::Png {
+            return Err(
+                "--plot png: this program was built without PNG; build it with --features png, or ask for \
+                        --plot svg, which every browser shows",
+            );
+        }
+        Ok(())
+    }
 }
 
 /// The figure of a run.
@@ -123,6 +143,17 @@ pub fn draw(dir: &Path, wanted: Pictures) -> Result<Option<Drawn>, PlotError> {
         scales::frame(&mut panel.curves, &panel.declared.axes);
     }
     let svg = figure::svg(&figure)?;
-    let png = (wanted == Pictures::Png).then(|| png::render(&svg)).transpose()?;
+    let png = if wanted == Pictures::Png { png(&svg)? } else { None };
     Ok(Some(Drawn { panels: figure.panels.len(), svg, png }))
+}
+
+/// The picture as PNG, where this program can draw one.
+#[cfg(feature = "png")]
+fn png(svg: &str) -> Result<Option<Vec<u8>>, PlotError> {
+    png::render(svg).map(Some)
+}
+
+#[cfg(not(feature = "png"))]
+fn png(_: &str) -> Result<Option<Vec<u8>>, PlotError> {
+    Ok(None)
 }
