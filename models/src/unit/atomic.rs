@@ -465,7 +465,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     fn take_over(&mut self, received: &Received, fx: &mut Effects<Value>) -> Done {
         if received.event {
             self.finite_or(|why| UnitError::Effect { why })?;
-            self.state.hurried = None;
+            self.state.hurried.clear();
         }
         if received.first {
             // A part of the start: what it makes true is no event.

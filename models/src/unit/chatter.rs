@@ -69,7 +69,7 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
                     match std::mem::replace(last, row).told {
                         false => fx.report(Fact::Note(self.row(k).into())),
                         // It came ever faster, and goes on for ever at a pace that ticks give it (Zeno).
-                        true if self.state.hurried.is_some() => fx.fail(self.endless_row(k)),
+                        true if !self.state.hurried.is_empty() => fx.fail(self.endless_row(k)),
                         true => {}
                     }
                 } else if std::mem::replace(&mut last.back, true) {

@@ -12,28 +12,36 @@ const HURRY: u32 = 8;
 pub(super) const HURRIED: i64 = 64;
 /// its unit has fallen through if it does not come again for so many ticks, and the interval before was no longer.
 const FALLEN: i64 = 1000;
+/// One that sets no state, and turns the motion by a discrete value, has its next interval within so many ticks. A
+/// thermostat at coarse ticks has longer ones.
+const FEW: i64 = 4;
 
 impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// An error if an event that came ever faster happened for the last time, and its condition has
     /// held since then; up to the tick of what comes next, if anything was found.
     #[inline]
     pub(super) fn fallen(&self, next: Option<i64>) -> Done {
-        match self.state.hurried {
-            Some(event) if !self.scene.frame.resting => self.fallen_through(event, next),
-            _ => Ok(()),
+        if self.state.hurried.is_empty() || self.scene.frame.resting {
+            return Ok(());
         }
+        self.fallen_through(next)
     }
 
     #[inline(never)]
-    fn fallen_through(&self, event: u16, next: Option<i64>) -> Done {
+    fn fallen_through(&self, next: Option<i64>) -> Done {
         let reached = next.unwrap_or_else(|| self.silent_due().ticks());
-        let number = usize::from(event);
-        if reached < FALLEN || !self.state.truth[number] || self.state.fired.contains(&event) {
-            return Ok(());
+        let until = self.scene.frame.last.saturating_add(reached);
+        // Where several events hurry, the last one is not the one that falls.
+        for &event in &self.state.hurried {
+            let number = usize::from(event);
+            let Some(last) = self.state.happened[number] else { continue };
+            let holds = self.state.truth[number] && !self.state.fired.contains(&event);
+            if holds && until.saturating_sub(last) >= FALLEN {
+                let (event, at) = (self.name_of(number), self.settings.resolution.seconds(last));
+                return Err(UnitError::Fallen { event, at }.into());
+            }
         }
-        let event = self.name_of(number);
-        let at = self.settings.resolution.seconds(self.scene.frame.last);
-        Err(UnitError::Fallen { event, at }.into())
+        Ok(())
     }
 
     /// An error if the reset of an event in `fired` has put a quantity of its own condition back
@@ -101,8 +109,14 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             false => (earlier, first, count),
         };
         // Within its rounding a row of bounces ends in any order.
-        let hurried = self.state.hurried == Some(event) || self.hurries(number, gap, before);
-        self.state.hurried = (gap <= HURRIED * FALLEN && hurried).then_some(event);
+        let known = self.state.hurried.iter().position(|&known| known == event);
+        let hurried =
+            gap <= HURRIED * FALLEN && (known.is_some() || self.hurries(number, gap, before));
+        match (known, hurried) {
+            (None, true) => self.state.hurried.push(event),
+            (Some(place), false) => drop(self.state.hurried.remove(place)),
+            _ => {}
+        }
     }
 
     /// Whether event `number` came ever faster: its interval, the two before, and how often it became shorter.
@@ -110,16 +124,19 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         // Of a bounce that loses much there are few: the next interval is so short if it shrinks as the last two.
         let ratio = gap as f64 / earlier as f64;
         let regular = (0.3..=2.0).contains(&(ratio * first as f64 / earlier as f64));
-        let shrinks = regular && ratio < 0.7 && gap as f64 * ratio <= HURRIED as f64;
-        count >= HURRY && gap <= HURRIED && earlier <= FALLEN || shrinks && self.throws_back(number)
+        let shrinks = |next: i64| regular && ratio < 0.7 && gap as f64 * ratio <= next as f64;
+        count >= HURRY && gap <= HURRIED && earlier <= FALLEN
+            || shrinks(HURRIED) && self.throws_back(number, shrinks(FEW))
     }
 
-    /// Whether event `number` sets states, and its condition reads some: it does not only follow inputs.
-    fn throws_back(&self, number: usize) -> bool {
-        let states = Dims::STATES..self.scene.dims.first_input();
-        let is_state = |place: usize| states.contains(&place);
+    /// Whether event `number` sets states, or discrete values where these count, and its condition reads states: it does
+    /// not only follow inputs.
+    fn throws_back(&self, number: usize, discrete: bool) -> bool {
+        let dims = self.scene.dims;
+        let is_state = |place: usize| (Dims::STATES..dims.first_input()).contains(&place);
+        let counts = |place: usize| is_state(place) || discrete && place >= dims.first_discrete();
         let mut read =
             self.readers.of[number].iter().flat_map(|&k| &self.readers.reads[k]).flatten();
-        self.sets(number, is_state) && read.any(|id| is_state(id.0 as usize))
+        self.sets(number, counts) && read.any(|id| is_state(id.0 as usize))
     }
 }

@@ -107,8 +107,8 @@ pub(super) struct State {
     /// Of each event the shortest interval in ticks, the one before it, and how often it became shorter since one was
     /// much longer.
     pub paces: Vec<(i64, i64, u32)>,
-    /// The event that happened last, if it came ever faster.
-    pub hurried: Option<u16>,
+    /// Events that came ever faster.
+    pub hurried: Vec<u16>,
     pub exchanges: u64,
     pub exchanged_bytes: u64,
     pub events: u64,

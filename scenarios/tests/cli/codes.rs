@@ -191,6 +191,30 @@ fn a_unit_that_falls_through_is_an_error() {
         refused(&dir, "run deep.toml --quiet --force --out deep", 3, "`bounce` came ever faster");
         assert!(!read(&dir, "deep/events.csv").contains("deep"), "{method}");
     }
+    // Two events that turn the motion in turns, ever faster: only one of them has the last word.
+    let tanks = "derivatives = { x = 'if q < 1.5 then 0.1 else -1.1', y = 'if q < 1.5 then -1.1 else 0.1' }\n\
+                 [[unit.u.event]]\nname = 'b'\nwhen = 'y <= 0.5'\nreset = { q = 2 }\n\
+                 [[unit.u.event]]\nname = 'a'\nwhen = 'x <= 0.5'\nreset = { q = 1 }\n";
+    let wedge = "derivatives = { x = 'if q < 1.5 then 1 else -1', y = '-0.5' }\n\
+                 [[unit.u.event]]\nname = 'up'\nwhen = 'x >= y'\nreset = { q = 2 }\n\
+                 [[unit.u.event]]\nname = 'down'\nwhen = 'x <= -y'\nreset = { q = 1 }\n";
+    let text = |method: &str, [x, y]: [f64; 2], rest: &str| {
+        format!(
+            "stop = 9\n[unit.u]\nkind = 'equations'\nmethod = '{method}'\nstates = {{ x = {x}, y = {y} }}\n\
+             discrete = {{ q = 1 }}\n{rest}"
+        )
+    };
+    for method in ["closed", "taylor", "rk45", "qss2", "rodas", "auto"] {
+        let starts = [[1.37, 1.0], [1.1, 1.3], [0.9, 0.77]].map(|start| (start, tanks));
+        for (start, rest) in starts.into_iter().chain([([0.0, 0.5], wedge), ([0.1, 0.7], wedge)]) {
+            fs::write(dir.join("two.toml"), text(method, start, rest)).unwrap();
+            let output = superdense(&dir, "run two.toml --quiet --force --out two");
+            let said = String::from_utf8_lossy(&output.stderr);
+            let zeno =
+                said.contains("came ever faster") || said.contains("more than 10000 micro-steps");
+            assert!(output.status.code() == Some(3) && zeno, "{method} {start:?}: {said}");
+        }
+    }
     let event = |when: &str, reset: &str| {
         format!(
             "stop = 3\n[unit.u]\nkind = 'equations'\nstates = {{ x = 0 }}\n\

@@ -12,7 +12,9 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     pub(in crate::unit) fn note_standing(&mut self, fx: &mut Effects<Value>) {
         self.note_held();
         let (equations, vars) = (&self.scene.equations, &self.scratch.held);
-        let holds = |k: usize| self.state.truth[k] && equations.concerns(k, vars);
+        // A message of the start may have made it true: that is an event.
+        let comes = |k: usize| self.state.due.contains(&(k as u16));
+        let holds = |k: usize| self.state.truth[k] && !comes(k) && equations.concerns(k, vars);
         let mut all = equations.events().iter().enumerate();
         let Some((_, event)) = all.find(|(k, e)| e.leads && holds(*k)) else { return };
         let note = format!(
