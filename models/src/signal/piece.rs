@@ -64,6 +64,11 @@ pub struct Piece {
 }
 
 impl Piece {
+    /// A piece between two instants that no transition ends.
+    pub fn new(port: u16, (from, to): (Moment, Moment), coefficients: Coefficients) -> Self {
+        Self { port, from, to, coefficients, coarse: false, event: false }
+    }
+
     /// The value at θ.
     pub fn value(&self, theta: f64) -> f64 {
         poly::eval(&self.coefficients, theta)

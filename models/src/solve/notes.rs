@@ -19,6 +19,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Notes {
     ports: Vec<u16>,
     until: Moment,
+    /// Where the values of ports that are constant sums began to stand, as far as they are not noted.
+    stood: Moment,
     pieces: Vec<Piece>,
     cuts: Cuts,
     /// The ports as sums, until something changes at a transition; empty before somebody asked.
@@ -41,19 +43,40 @@ impl Notes {
         let signals = ports.iter().all(|&p| usize::from(p) < scene.dims.outputs);
         let until = Moment::at(scene.frame.last);
         let (ports, pieces, sums) = (ports.to_vec(), Vec::new(), Vec::new());
-        signals.then(|| Box::new(Self { ports, until, pieces, cuts: Cuts::default(), sums }))
+        let (stood, cuts) = (until, Cuts::default());
+        signals.then(|| Box::new(Self { ports, until, stood, pieces, cuts, sums }))
     }
 
     /// Hands the notes out.
     pub(crate) fn take(&mut self) -> Vec<Piece> {
+        self.note_standing();
         std::mem::take(&mut self.pieces)
+    }
+
+    /// Notes the values that have stood since `stood`: one piece each, however many steps the method made.
+    fn note_standing(&mut self) {
+        let (from, to) = (std::mem::replace(&mut self.stood, self.until), self.until);
+        if from >= to {
+            return;
+        }
+        for (&port, sum) in self.ports.iter().zip(&self.sums) {
+            if let Some(value) = sum.as_ref().and_then(Sum::constant) {
+                self.pieces.push(Piece::new(port, (from, to), Coefficients::from_slice(&[value])));
+            }
+        }
     }
 
     /// Notes the solution up to the beginning of the next step: it will not change any more.
     #[inline(never)]
     pub(crate) fn step<E: Equations>(&mut self, scene: &Scene<E>, core: &impl Core<E>) {
         let t = core.time();
-        self.go_on(scene, core, (t, Moment::after(scene.frame.last, t, scene.rate)));
+        let ticks = t * scene.rate;
+        // A step that ends on a tick but for rounding ends there, as a transition at that tick will say.
+        let now = match (ticks - ticks.round()).abs() <= ROUNDED * ticks {
+            true => Moment::at(scene.frame.last.saturating_add(ticks.round() as i64)),
+            false => Moment::after(scene.frame.last, t, scene.rate),
+        };
+        self.go_on(scene, core, (t, now));
     }
 
     /// Notes the solution up to so many ticks after the last transition, where there may be the next one.
@@ -66,9 +89,31 @@ impl Notes {
     ) {
         let now = Moment::at(scene.frame.last.saturating_add(ticks));
         self.go_on(scene, core, (scene.seconds(ticks), now));
+        self.note_standing();
         self.sums.clear();
-        let ended = self.pieces.iter_mut().rev().take_while(|piece| piece.to == now);
-        ended.for_each(|piece| piece.event = transition);
+        let mut ended = self.pieces.iter_mut().rev().take_while(|piece| piece.to == now).peekable();
+        match ended.peek() {
+            Some(_) => ended.for_each(|piece| piece.event = transition),
+            None if transition => self.end(scene, core, (scene.seconds(ticks), now)),
+            None => {}
+        }
+    }
+
+    /// Notes that a transition ends the pieces up to now, which have been taken: by one at this instant.
+    fn end<E: Equations>(
+        &mut self,
+        scene: &Scene<E>,
+        core: &impl Core<E>,
+        (t, now): (f64, Moment),
+    ) {
+        let (mut vars, mut x) = (Vec::new(), vec![0.0; scene.dims.states]);
+        core.states(t, &mut x);
+        scene.fill(t, &x, &mut vars);
+        for &port in &self.ports {
+            let value = scene.equations.output(port.into(), &vars);
+            let piece = Piece::new(port, (now, now), Coefficients::from_slice(&[value]));
+            self.pieces.push(Piece { event: true, ..piece });
+        }
     }
 
     fn go_on<E: Equations>(
@@ -82,7 +127,6 @@ impl Notes {
             return;
         }
         let begin = from.since(Moment::at(scene.frame.last), rate);
-        self.until = now;
         if let Some(path) = core.path().filter(|path| path.start() <= begin + 1e-6 * (t - begin)) {
             if self.sums.is_empty() {
                 let (mut vars, mut x) = (Vec::new(), vec![0.0; scene.dims.states]);
@@ -91,21 +135,18 @@ impl Notes {
                 let sum = |&port: &u16| Sum::of(scene, port.into(), &vars);
                 self.sums = self.ports.iter().map(sum).collect();
             }
-            let step = (begin - path.start(), t - begin);
-            let sums = self.sums.iter().flatten().map(|sum| sum.over(path, step));
             if self.sums.iter().all(Option::is_some) {
-                let piece = |(&port, coefficients)| Piece {
-                    port,
-                    from,
-                    to: now,
-                    coefficients,
-                    coarse: false,
-                    event: false,
-                };
-                self.pieces.extend(self.ports.iter().zip(sums).map(piece));
+                self.until = now;
+                let step = (begin - path.start(), t - begin);
+                let moving = self.ports.iter().zip(self.sums.iter().flatten());
+                for (&port, sum) in moving.filter(|(_, sum)| sum.constant().is_none()) {
+                    self.pieces.push(Piece::new(port, (from, now), sum.over(path, step)));
+                }
                 return;
             }
         }
+        self.note_standing();
+        (self.until, self.stood) = (now, now);
         let Self { ports, pieces, cuts, .. } = self;
         let mut outputs = Outputs { scene, core, ports, begin, end: t, rows: Rows::default() };
         let place = |theta: f64| match theta {
@@ -117,15 +158,7 @@ impl Notes {
         let known = (rounding, &mut *cuts);
         let mut take = |(low, high), k: usize, coefficients: &[f64]| {
             let (from, to) = (place(low), place(high));
-            let coefficients = coefficients.into();
-            pieces.push(Piece {
-                port: ports[k],
-                from,
-                to,
-                coefficients,
-                coarse: false,
-                event: false,
-            });
+            pieces.push(Piece::new(ports[k], (from, to), coefficients.into()));
         };
         cut((ports.len(), 0), known, &mut outputs, &mut take);
         cuts.mark(pieces, ports, from);
@@ -151,11 +184,13 @@ impl Sum {
         Some(Self { number: scene.equations.output(port, vars) - known, states })
     }
 
+    /// Its value, if it does not move.
+    fn constant(&self) -> Option<f64> {
+        self.states.is_empty().then_some(self.number)
+    }
+
     /// Its polynomial on a part of a step: from where, and how long, in seconds.
     fn over(&self, path: &Path, (from, length): (f64, f64)) -> Coefficients {
-        if self.states.is_empty() {
-            return Coefficients::from_slice(&[self.number]);
-        }
         let mut c = Coefficients::from_elem(0.0, path.order() + 1);
         for (i, factor) in &self.states {
             c.iter_mut().zip(path.row(*i)).for_each(|(c, row)| *c += factor * row);

@@ -152,6 +152,37 @@ fn thresholds_at_the_end_of_a_run() {
     }
 }
 
+/// Steps that end where an event, or a message, puts the signal back are noted before it does.
+#[test]
+fn arrivals_at_the_end_of_a_step() {
+    let rounded = |x: f64| (x * 1e9).round() / 1e9;
+    for (method, step) in
+        [("rk4", "10 ms"), ("rk4", "20 ms"), ("euler", "10 ms"), ("rk4", "3 ms"), ("rk45", "")]
+    {
+        let steps = if step.is_empty() { String::new() } else { format!("step = '{step}'\n") };
+        let text = format!(
+            "stop = '20 s'\n[unit.a]\nkind = 'equations'\nmethod = '{method}'\n{steps}states = {{ h = 0 }}\n\
+             derivatives = {{ h = '0.7' }}\noutputs = {{ h = 'h' }}\n[[unit.a.event]]\nname = 'full'\nwhen = 'h >= 0.7'\n\
+             reset = {{ h = '0' }}\n[result]\nevents = \"count(event('a', 'full'))\"\ncount = 'count(a.h >= 0.7)'\n\
+             first = 'first(a.h >= 0.7)'\n"
+        );
+        let done = run(&text, &[]);
+        let found = ["events", "count", "first"].map(|name| value(&done, name).map(rounded));
+        assert_eq!(found, [Some(20.0), Some(20.0), Some(1.0)], "{method} {step}");
+    }
+    for step in ["", "max_step = 0.1\n", "max_step = 0.11\n", "max_step = 0.5\n"] {
+        let text = format!(
+            "stop = '31 s'\nconnections = ['ck.y -> a.go']\n[unit.ck]\nkind = 'clock'\nperiod = '3 s'\n[unit.a]\n\
+             kind = 'equations'\n{step}event_inputs = ['go']\nstates = {{ h = 0 }}\nderivatives = {{ h = '0.1' }}\n\
+             outputs = {{ h = 'h' }}\n[[unit.a.on]]\ninput = 'go'\nreset = {{ h = '0' }}\n[result]\n\
+             count = 'count(a.h >= 0.3)'\nlast = 'last(a.h >= 0.3)'\n"
+        );
+        let done = run(&text, &[]);
+        let found = ["count", "last"].map(|name| value(&done, name).map(rounded));
+        assert_eq!(found, [Some(10.0), Some(30.0)], "{step}");
+    }
+}
+
 /// Events of all members of an array, and of links, are counted by a pattern.
 #[test]
 fn events_of_arrays() {
