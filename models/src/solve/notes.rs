@@ -137,7 +137,10 @@ impl Notes {
             }
             if self.sums.iter().all(Option::is_some) {
                 self.until = now;
-                let step = (begin - path.start(), t - begin);
+                // Instants are rounded on their way through ticks: a step that is noted whole needs no shift.
+                let begun = begin - path.start();
+                let whole = begun.abs() <= 2.0 * ROUNDED * begin.abs().max(scene.tick);
+                let step = (if whole { 0.0 } else { begun }, t - begin);
                 let moving = self.ports.iter().zip(self.sums.iter().flatten());
                 for (&port, sum) in moving.filter(|(_, sum)| sum.constant().is_none()) {
                     self.pieces.push(Piece::new(port, (from, now), sum.over(path, step)));
