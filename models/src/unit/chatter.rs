@@ -16,6 +16,8 @@ pub(super) const FLIPS: u32 = 2000;
 /// Ticks that a side lasts at most from which the solution is sent back at once: it is entered a tick too far at most.
 /// An oscillation of a few ticks has sides that last longer.
 const AT_ONCE: i64 = 4;
+/// The share of the time so far that sides last at most which are told of.
+const FAST: i64 = 1_000_000;
 
 /// The last flips of a relation.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -32,16 +34,20 @@ pub(super) struct Chatter {
     back: bool,
     /// Whether there were too many, and their row has been told.
     told: bool,
+    /// Flips in a row after sides that were very short beside the time so far.
+    fast: u32,
 }
 
 impl Chatter {
-    /// A flip at a tick. Gives whether the side before it lasted some ticks only.
-    fn note(&mut self, now: i64) -> bool {
+    /// A flip at a tick, so many ticks after the start. Gives whether the side before it lasted some ticks only.
+    fn note(&mut self, now: i64, elapsed: i64) -> bool {
         let lasted = self.last.replace(now).map(|last| now - last);
         let one = |most: i64| [lasted, self.before].into_iter().flatten().any(|side| side <= most);
         self.count = if one(HURRIED) { self.count + 1 } else { 0 };
         self.at_once = if one(AT_ONCE) { self.at_once + 1 } else { 0 };
         self.before = lasted;
+        let fast = lasted.is_some_and(|side| side <= elapsed / FAST);
+        self.fast = if fast { self.fast.saturating_add(1) } else { 0 };
         lasted.is_some_and(|side| side <= HURRIED)
     }
 }
@@ -54,8 +60,12 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let now = self.scene.frame.last;
         for n in 0..self.scratch.flipped.len() {
             let k = usize::from(self.scratch.flipped[n]);
-            if self.state.flipped[k].note(now) && self.readers.relations[k].stops {
+            let elapsed = now - self.settings.start;
+            if self.state.flipped[k].note(now, elapsed) && self.readers.relations[k].stops {
                 fx.located();
+            }
+            if self.state.flipped[k].fast == FLIPS {
+                self.note_to_and_fro(k, fx);
             }
             if self.state.flipped[k].count == FLIPS / 20 {
                 self.core.chatters();

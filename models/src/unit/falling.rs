@@ -1,5 +1,5 @@
 //! Events that leave their unit where it was: a unit that falls through a surface.
-use super::wrapper::{Done, Unit};
+use super::wrapper::{Done, State, Unit};
 use crate::solve::{
     UnitError,
     core::Core,
@@ -32,16 +32,16 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
         let reached = next.unwrap_or_else(|| self.silent_due().ticks());
         let until = self.scene.frame.last.saturating_add(reached);
         // Where several events hurry, the last one is not the one that falls.
-        for &event in &self.state.hurried {
-            let number = usize::from(event);
-            let Some(last) = self.state.happened[number] else { continue };
-            let holds = self.state.truth[number] && !self.state.fired.contains(&event);
-            if holds && until.saturating_sub(last) >= FALLEN {
-                let (event, at) = (self.name_of(number), self.settings.resolution.seconds(last));
-                return Err(UnitError::Fallen { event, at }.into());
-            }
-        }
-        Ok(())
+        let State { hurried, truth, fired, happened, .. } = &self.state;
+        let last = |event: u16| happened[usize::from(event)].unwrap_or(until);
+        let falls = |&event: &u16| {
+            let holds = truth[usize::from(event)] && !fired.contains(&event);
+            holds && until.saturating_sub(last(event)) >= FALLEN
+        };
+        hurried.iter().copied().find(falls).map_or(Ok(()), |event| {
+            let at = self.settings.resolution.seconds(last(event));
+            Err(UnitError::Fallen { event: self.name_of(event.into()), at }.into())
+        })
     }
 
     /// An error if the reset of an event in `fired` has put a quantity of its own condition back
@@ -109,13 +109,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             false => (earlier, first, count),
         };
         // Within its rounding a row of bounces ends in any order.
-        let known = self.state.hurried.iter().position(|&known| known == event);
-        let hurried =
-            gap <= HURRIED * FALLEN && (known.is_some() || self.hurries(number, gap, before));
-        match (known, hurried) {
-            (None, true) => self.state.hurried.push(event),
-            (Some(place), false) => drop(self.state.hurried.remove(place)),
-            _ => {}
+        let hurried = self.state.hurried.contains(&event) || self.hurries(number, gap, before);
+        self.state.hurried.retain(|&known| known != event);
+        if gap <= HURRIED * FALLEN && hurried {
+            self.state.hurried.push(event);
         }
     }
 

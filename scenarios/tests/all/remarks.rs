@@ -74,6 +74,39 @@ fn ways_out_that_are_open_at_the_start() {
     assert_eq!(says(&colder, "leads to another mode"), 0, "{:?}", colder.summary.notes);
 }
 
+/// A message of the start makes the condition true, and the event happens.
+#[test]
+fn a_way_out_that_a_message_of_the_start_opens() {
+    let lift = "stop = '10 s'\nconnections = ['calls.y -> lift.call']\n[unit.calls]\nkind = 'schedule'\ntimes = ['0 s']\n\
+                values = [2]\n[unit.lift]\nkind = 'equations'\nevent_inputs = ['call']\nstates = { z = 0 }\n\
+                discrete = { goal = 0 }\noutputs = { z = 'z' }\n[[unit.lift.on]]\ninput = 'call'\n\
+                reset = { goal = 'value' }\n[unit.lift.mode.closed]\n[[unit.lift.mode.closed.event]]\nname = 'up'\n\
+                when = '3*goal > z'\nto = 'rise'\n[unit.lift.mode.rise]\nderivatives = { z = '1.5' }\n\
+                [[unit.lift.mode.rise.event]]\nname = 'there'\nwhen = 'z >= 3*goal'\nto = 'closed'\n\
+                [result]\nt = \"first(event('lift', 'there'))\"\n";
+    let done = run(lift, &[]);
+    assert_eq!(value(&done, "t"), Some(4.0));
+    assert_eq!(says(&done, "nothing happens before"), 0, "{:?}", done.summary.notes);
+}
+
+/// A relay without hysteresis in a unit of its own flips at a pace that the `exchange_tolerance` gives, for ever.
+#[test]
+fn relays_in_a_unit_of_their_own() {
+    let text = "stop = '2.1 s'\nconnections = ['room.T -> relay.T', 'relay.q -> room.q']\n[unit.room]\n\
+                kind = 'equations'\nstates = { T = 18 }\ninputs = { q = 0 }\nderivatives = { T = 'q' }\n\
+                outputs = { T = 'T' }\nexchange_tolerance = TOLERANCE\n[unit.relay]\nkind = 'equations'\ninputs = { T = 18 }\n\
+                outputs = { q = 'if T > 20 then -1 else 1' }\n";
+    let told = |tolerance: &str| {
+        let done = run(&text.replace("TOLERANCE", tolerance), &[]);
+        (says(&done, "units send each other to and fro"), done.summary.notes)
+    };
+    let (count, notes) = told("1e-6");
+    assert_eq!(count, 1, "{notes:?}");
+    // Within 0.1 s it flips some thousand times: slow enough to be meant.
+    let (count, notes) = told("2e-5");
+    assert_eq!(count, 0, "{notes:?}");
+}
+
 /// A ball at rest falls when its floor goes away, and stays when something else happens.
 #[test]
 fn what_rests_wakes_by_what_it_rests_on() {

@@ -1,8 +1,10 @@
 //! Relations that flip, and events that happen, again and again.
 use crate::{
+    signal::value::Value,
     solve::{core::Core, equations::Equations, ode::Kind},
     unit::{chatter::FLIPS, falling::HURRIED, wrapper::Unit},
 };
+use superdense_kernel::{Effects, Fact};
 
 impl<E: Equations, C: Core<E>> Unit<E, C> {
     #[cold]
@@ -12,6 +14,22 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             "`{relation}` flipped {FLIPS} times in a row, at least every second time within {ticks:e} s: an event that came ever \
              faster needs a `rest`, and where events truly come that closely, take a finer `resolution`"
         )
+    }
+
+    /// Notes that relation `k`, which flips very often, may do so for no other reason than its inputs.
+    #[cold]
+    pub(in crate::unit) fn note_to_and_fro(&self, k: usize, fx: &mut Effects<Value>) {
+        let (relation, dims) = (&self.readers.relations[k].text, &self.scene.dims);
+        let inputs = dims.first_input()..dims.first_discrete();
+        if !self.readers.read(k, |place| inputs.contains(&place)) {
+            return;
+        }
+        let note = format!(
+            "`{relation}` flipped {FLIPS} times in a row, each within a millionth of the time so far: if it is not meant to, \
+             units send each other to and fro, within their `exchange_tolerance`; give the condition a margin (hysteresis), or \
+             write both in one unit, with `switching = \"sliding\"`"
+        );
+        fx.report(Fact::Note(note.into()));
     }
 
     #[cold]
