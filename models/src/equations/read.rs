@@ -482,11 +482,7 @@ fn unknown_unit(span: &Span, e: &QuantityError) -> ParamError {
     let start = (span.start + e.span.start).min(span.end);
     let end = (span.start + e.span.end).clamp(start, span.end);
     let message = format!("unknown unit of measure `{}`", e.error.unknown);
-    let help = match &e.error.suggestion {
-        Some(unit) => format!("did you mean `{unit}`?"),
-        None => "units are s, min, h, m, kg, A, K, W, V, Hz, ... with SI prefixes".into(),
-    };
-    ParamError::at(start..end, message).help(help)
+    ParamError::at(start..end, message).help(e.help())
 }
 
 /// Resolution and surroundings of a unit, with the names that its times may use.

@@ -148,6 +148,19 @@ pub struct QuantityError {
     pub error: UnitError,
 }
 
+impl QuantityError {
+    /// The remedy.
+    pub fn help(&self) -> String {
+        match &self.error.suggestion {
+            Some(unit) => format!("did you mean `{unit}`?"),
+            None if ["+", "-"].contains(&self.error.unknown.as_str()) => {
+                "a quantity is one number with its unit: write the sum as such a number, `1.5 s`, or add parameters".into()
+            }
+            None => "units are s, min, h, m, kg, A, K, W, V, Hz, b, B, ... with SI prefixes; a product needs its `*`".into(),
+        }
+    }
+}
+
 impl Quantity {
     /// Reads `number unit` or `number/number unit`. `Ok(None)` when the text does not have that form (a formula, say).
     ///

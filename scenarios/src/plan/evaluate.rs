@@ -122,17 +122,9 @@ impl<'a> Evaluator<'a> {
             }
             Err(e) => {
                 let span = self.session.sources.inside(&text.span, &text.value, e.span.clone());
-                let help = match &e.error.suggestion {
-                    Some(s) => format!("did you mean `{s}`?"),
-                    None => {
-                        "units are s, min, h, m, kg, A, K, W, V, Hz, b, B, ... with SI prefixes; \
-                             a product needs its `*`"
-                            .into()
-                    }
-                };
                 let message = format!("unknown unit of measure `{}`", e.error.unknown);
                 self.session
-                    .report(Mistake::new("unknown-unit-of-measure", &span, message).help(help));
+                    .report(Mistake::new("unknown-unit-of-measure", &span, message).help(e.help()));
                 return None;
             }
             Ok(None) => {}

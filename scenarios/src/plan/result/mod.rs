@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
             let message = format!("`{}` has a meaning already", name.value);
             return refuse(
                 message,
-                "choose another name: results may refer to parameters by theirs",
+                "choose another name: results may refer to parameters by theirs, and formulas have words of their own",
             );
         }
         let what = format!("result `{}`", name.value);
