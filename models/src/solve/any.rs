@@ -114,6 +114,9 @@ impl<E: Equations> Core<E> for AnyCore {
     fn last_remark(&self, scene: &Scene<E>) -> Option<String> {
         each!(self, core => core.last_remark(scene))
     }
+    fn chatters(&mut self) {
+        each!(self, core => Core::<E>::chatters(core));
+    }
     fn own_step(&self) -> Option<f64> {
         each!(self, core => Core::<E>::own_step(core))
     }

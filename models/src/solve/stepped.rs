@@ -70,6 +70,9 @@ impl Prepared {
     }
 }
 
+/// The part of its tolerances to which a solution is tightened that chatters.
+const CHATTERS: f64 = 1e-3;
+
 /// The right-hand side with inputs filled in.
 struct Field<'a, E> {
     scene: &'a Scene<E>,
@@ -379,6 +382,13 @@ impl<E: Equations> Core<E> for Stepped {
 
     fn last_remark(&self, scene: &Scene<E>) -> Option<String> {
         self.small_state(scene)
+    }
+
+    fn chatters(&mut self) {
+        // Where its error is as large as what decides the side, no side holds.
+        if self.state.solver.method().own_step().is_none() {
+            self.state.solver.tighten_all(CHATTERS);
+        }
     }
 
     fn own_step(&self) -> Option<f64> {

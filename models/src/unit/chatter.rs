@@ -67,7 +67,8 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             if self.state.flipped[k].fast == FLIPS {
                 self.note_to_and_fro(k, fx);
             }
-            if self.state.flipped[k].count == FLIPS / 20 {
+            // Again and again: a race of methods may have another one on by then.
+            if self.state.flipped[k].count % (FLIPS / 20) == FLIPS / 20 - 1 {
                 self.core.chatters();
             }
             if self.state.flipped[k].count > FLIPS {

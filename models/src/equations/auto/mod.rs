@@ -501,6 +501,8 @@ impl<E: Equations> Core<E> for Automatic {
     fn chatters(&mut self) {
         if self.runner.candidate != Candidate::Rodas {
             (self.tally.chatters, self.tally.look) = (true, 0.0);
+        } else {
+            Core::<E>::chatters(&mut self.runner.core);
         }
     }
     fn outside(&mut self, scene: &Scene<E>, vars: &[f64]) -> bool {

@@ -346,10 +346,18 @@ impl Solver {
         states: &[usize],
         part: f64,
     ) -> Result<(), OutsideStep> {
-        self.error *= self.grown(t);
+        let grown = self.grown(t);
         self.truncate_to(t)?;
+        self.error *= grown;
         states.iter().for_each(|&i| self.options.tighten((i, self.x.len()), part));
         Ok(())
+    }
+
+    /// Tightens the tolerances of all states to this part from the present on, as far as they may be.
+    pub(crate) fn tighten_all(&mut self, part: f64) {
+        let states = self.x.len();
+        let may = (0..states).filter(|&i| self.options.may_tighten(i, part)).collect::<Vec<_>>();
+        may.into_iter().for_each(|i| self.options.tighten((i, states), part));
     }
 
     /// States whose tolerances were tightened.
