@@ -63,14 +63,18 @@ impl Joined {
     }
 
     /// Refuses values at the start of eliminated states, all of which `entries` has, that are not what they follow
-    /// to be.
+    /// to be. Those of algebraic variables only say where a search begins.
     pub(super) fn check(
         &self,
         r: &mut Reader<'_>,
         (entries, constants): (&[Entry<'_>], &Names),
         (d, start): (&Declared<'_>, &StartValues),
     ) {
-        let labels: Vec<_> = r.table(JOINED).iter().map(|(name, _)| name.value.clone()).collect();
+        let guessed: BTreeSet<_> = [JOINED, "algebraic"]
+            .into_iter()
+            .flat_map(|table| r.table(table))
+            .map(|(name, _)| name.value.clone())
+            .collect();
         let free: Vec<String> = r.names("free").into_iter().map(|name| name.value).collect();
         let names =
             d.states.iter().copied().chain(d.all_inputs()).chain(d.discrete.iter().copied());
@@ -82,7 +86,7 @@ impl Joined {
         for (name, p) in entries {
             let found = self.explicit.iter().find(|(own, _)| *own == name.value);
             let Some((_, follows)) =
-                found.filter(|(own, _)| !labels.contains(own) && !free.contains(own))
+                found.filter(|(own, _)| !guessed.contains(own) && !free.contains(own))
             else {
                 continue;
             };
