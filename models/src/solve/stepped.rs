@@ -398,9 +398,9 @@ impl<E: Equations> Core<E> for Stepped {
     fn inside(&self, scene: &Scene<E>) -> Option<f64> {
         let step = self.state.solver.method().own_step()?;
         let done = self.state.at - self.state.solver.path().start();
-        // A solver takes a sliver along, and ticks round.
+        // A solver takes a sliver at the end along, and ticks round.
         let sliver = (0.01 * step).max(scene.tick);
-        (done > sliver && done < step - sliver).then_some(done)
+        (done > scene.tick && done < step - sliver).then_some(done)
     }
 
     fn time(&self) -> f64 {

@@ -192,3 +192,19 @@ fn charges_of_picocoulombs() {
         assert!(done.summary.notes.iter().any(told), "{method}: {:?}", done.summary.notes);
     }
 }
+
+/// A linear quantised method may see its equilibrium within the quantum of zero, and never leave that.
+#[test]
+fn states_that_stay_at_zero_though_they_are_driven() {
+    let text = |drive: &str| {
+        format!(
+            "stop = '100 s'\n[unit.m]\nkind = 'equations'\nmethod = 'liqss1'\nstates = {{ x = 0 }}\n\
+             derivatives = {{ x = '({drive} - x)/10' }}\noutputs = {{ x = 'x' }}\n"
+        )
+    };
+    let stays = |drive: &str| {
+        let done = run(&text(drive), &[]);
+        done.summary.notes.iter().any(|note| note.contains("stays below") && note.contains("x' ="))
+    };
+    assert!(stays("100e-12") && !stays("0"));
+}

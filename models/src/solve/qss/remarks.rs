@@ -2,7 +2,7 @@
 use super::{core::Quantised, engine::NotFinite, method::Method};
 use crate::solve::{
     core::{Core, Scene},
-    equations::Equations,
+    equations::{Equations, Work},
 };
 
 /// A state that stays below so many quanta may be anything.
@@ -31,12 +31,15 @@ impl<M: Method<P>, const P: usize> Quantised<M, P> {
         let sizes: Vec<f64> =
             x.iter().zip(&engine.variables).map(|(x, v)| x.abs().max(v.largest)).collect();
         let largest = sizes.iter().copied().fold(0.0, f64::max);
+        let (mut vars, mut dx) = (Vec::new(), vec![0.0; scene.dims.states]);
+        scene.fill(Core::<E>::time(self), &x, &mut vars);
+        scene.equations.derivatives(&vars, &mut Work::default(), &mut dx);
+        // One that never left zero, although something drives it, is as small as any.
+        let moves = |i: usize, size: f64| size > ROUNDING * largest || size == 0.0 && dx[i] != 0.0;
         let is_small = |(i, size): &(usize, &f64)| {
-            **size < SMALL * engine.variables[*i].least && **size > ROUNDING * largest
+            **size < SMALL * engine.variables[*i].least && moves(*i, **size)
         };
         let (state, size) = sizes.iter().enumerate().find(is_small)?;
-        let mut vars = Vec::new();
-        scene.fill(Core::<E>::time(self), &x, &mut vars);
         let (equation, least) =
             (scene.equations.equation(state, &vars)?, engine.variables[state].least);
         Some(format!(
