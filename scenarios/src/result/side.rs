@@ -57,7 +57,7 @@ const EXACT: f64 = 64.0 * f64::EPSILON / ROUNDING;
 const LATE: f64 = 512.0;
 /// The share of what its terms give at which a slope is one.
 const SURE: f64 = 1e-9;
-/// What approaches its threshold without end comes less far within a piece, in roundings, once it is as near as one.
+/// A value that only approaches its threshold moves less far within a piece, in roundings, once it is as near as one.
 const MOVES: f64 = 1e3;
 
 impl Seen {
