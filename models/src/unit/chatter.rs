@@ -57,11 +57,10 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
     /// each other, and events that these set off. Where one side sends the solution back much faster than the other,
     /// only every second one does: the run ends where both sides send it back, by equations or by events, again and again.
     pub(super) fn note_chattering(&mut self, fx: &mut Effects<Value>) {
-        let now = self.scene.frame.last;
+        let (now, start) = (self.scene.frame.last, self.settings.start);
         for n in 0..self.scratch.flipped.len() {
             let k = usize::from(self.scratch.flipped[n]);
-            let elapsed = now - self.settings.start;
-            if self.state.flipped[k].note(now, elapsed) && self.readers.relations[k].stops {
+            if self.state.flipped[k].note(now, now - start) && self.readers.relations[k].stops {
                 fx.located();
             }
             if self.state.flipped[k].fast == FLIPS {

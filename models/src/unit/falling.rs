@@ -109,9 +109,11 @@ impl<E: Equations, C: Core<E>> Unit<E, C> {
             false => (earlier, first, count),
         };
         // Within its rounding a row of bounces ends in any order.
-        let hurried = self.state.hurried.contains(&event) || self.hurries(number, gap, before);
-        self.state.hurried.retain(|&known| known != event);
-        if gap <= HURRIED * FALLEN && hurried {
+        let known = self.state.hurried.contains(&event);
+        if gap > HURRIED * FALLEN || !known && !self.hurries(number, gap, before) {
+            // One that comes at its own pace may have put an end to the others.
+            self.state.hurried.clear();
+        } else if !known {
             self.state.hurried.push(event);
         }
     }

@@ -215,6 +215,13 @@ fn a_unit_that_falls_through_is_an_error() {
             assert!(output.status.code() == Some(3) && zeno, "{method} {start:?}: {said}");
         }
     }
+    // Another event puts an end to the row, and the ball lies on its surface.
+    let ball = "stop = 60\nresolution = 'ms'\n[unit.b]\nkind = 'equations'\nstates = { x = 1, v = 0 }\ndiscrete = { on = 0 }\n\
+                derivatives = { x = 'if on > 0.5 then 0 else v', v = 'if on > 0.5 then 0 else -9.81' }\n\
+                [[unit.b.event]]\nname = 'bounce'\nwhen = 'x <= 0'\nreset = { v = '-0.8*v' }\n\
+                [[unit.b.event]]\nname = 'settle'\nwhen = 'x <= 0 and abs(v) < 0.02'\nreset = { v = 0, on = 1 }\n";
+    fs::write(dir.join("settles.toml"), ball).unwrap();
+    good(&dir, "run settles.toml --quiet");
     let event = |when: &str, reset: &str| {
         format!(
             "stop = 3\n[unit.u]\nkind = 'equations'\nstates = {{ x = 0 }}\n\
