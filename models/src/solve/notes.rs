@@ -106,9 +106,7 @@ impl Notes {
         core: &impl Core<E>,
         (t, now): (f64, Moment),
     ) {
-        let (mut vars, mut x) = (Vec::new(), vec![0.0; scene.dims.states]);
-        core.states(t, &mut x);
-        scene.fill(t, &x, &mut vars);
+        let vars = variables(scene, core, t);
         for &port in &self.ports {
             let value = scene.equations.output(port.into(), &vars);
             let piece = Piece::new(port, (now, now), Coefficients::from_slice(&[value]));
@@ -129,9 +127,7 @@ impl Notes {
         let begin = from.since(Moment::at(scene.frame.last), rate);
         if let Some(path) = core.path().filter(|path| path.start() <= begin + 1e-6 * (t - begin)) {
             if self.sums.is_empty() {
-                let (mut vars, mut x) = (Vec::new(), vec![0.0; scene.dims.states]);
-                core.states(begin, &mut x);
-                scene.fill(begin, &x, &mut vars);
+                let vars = variables(scene, core, begin);
                 let sum = |&port: &u16| Sum::of(scene, port.into(), &vars);
                 self.sums = self.ports.iter().map(sum).collect();
             }
@@ -166,6 +162,14 @@ impl Notes {
         cut((ports.len(), 0), known, &mut outputs, &mut take);
         cuts.mark(pieces, ports, from);
     }
+}
+
+/// All variables at `t`.
+fn variables<E: Equations>(scene: &Scene<E>, core: &impl Core<E>, t: f64) -> Vec<f64> {
+    let (mut vars, mut x) = (Vec::new(), vec![0.0; scene.dims.states]);
+    core.states(t, &mut x);
+    scene.fill(t, &x, &mut vars);
+    vars
 }
 
 impl Sum {

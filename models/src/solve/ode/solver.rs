@@ -356,8 +356,11 @@ impl Solver {
     /// Tightens the tolerances of all states to this part from the present on, as far as they may be.
     pub(crate) fn tighten_all(&mut self, part: f64) {
         let states = self.x.len();
-        let may = (0..states).filter(|&i| self.options.may_tighten(i, part)).collect::<Vec<_>>();
-        may.into_iter().for_each(|i| self.options.tighten((i, states), part));
+        for i in 0..states {
+            if self.options.may_tighten(i, part) {
+                self.options.tighten((i, states), part);
+            }
+        }
     }
 
     /// States whose tolerances were tightened.
